@@ -1,0 +1,1 @@
+"""Asset packs: find and parse `assets.kv`, and tell which packs are on this box."""

@@ -1,0 +1,1 @@
+"""The catalog protocol: wire models, the client, and the datasets on this box compared with it."""

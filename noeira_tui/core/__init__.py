@@ -1,0 +1,1 @@
+"""The vocabulary every other package shares: errors, settings, paths, states, progress, ports."""

@@ -1,0 +1,196 @@
+"""One tree of errors, each saying what happened, what to do next, and whether trying again can help.
+
+```
+NoeiraError
+├── ConfigError              wrong use or configuration (exit 2)
+│   └── MissingSettingError  a setting is absent or empty; named, with the places looked at
+├── ServiceError             the catalog service
+│   ├── UnreachableError     no answer: closed port, DNS, time-out (retryable)
+│   ├── RefusedError         it answered with an error status; carries `status`
+│   └── ProtocolError        it answered something that is not the protocol (an HTML page, a missing field)
+├── TransferError            bytes between the box and the object store
+│   ├── StorageRefusedError  the store answered with an error status; carries `status`
+│   ├── NetworkError         the connection failed or starved (retryable)
+│   ├── VerificationError    the bytes are not the ones promised; carries both digests
+│   ├── DestinationError     a file of the user's is in the way, or the place cannot be written
+│   ├── DiskFullError        not enough space; carries how much is missing
+│   └── SourceChangedError   the file changed while it was sent (retryable)
+├── DatasetError             a dataset, recording or declaration that cannot be read
+├── JobError                 a job that does not exist or cannot do what was asked
+├── StateError               the state folder or its database cannot be used
+└── CancelledError           the user stopped it
+```
+"""
+
+from __future__ import annotations
+
+
+class NoeiraError(Exception):
+    """An error meant for a person: `title` (what failed), `message` (why), `hint` (what to do next).
+
+    `retryable` says whether the same call can succeed later without a change; `exit_code` is what the command line
+    returns for it.
+    """
+
+    title = "Something failed"
+    hint = ""
+    retryable = False
+    exit_code = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        title: str | None = None,
+        hint: str | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        if title is not None:
+            self.title = title
+        if hint is not None:
+            self.hint = hint
+        if retryable is not None:
+            self.retryable = retryable
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.message}" + (f" {self.hint}" if self.hint else "")
+
+
+class ConfigError(NoeiraError):
+    """Wrong use or configuration; nothing was tried."""
+
+    title = "Configuration"
+    exit_code = 2
+
+
+class MissingSettingError(ConfigError):
+    """A setting is absent or empty. `name` is the setting; the message names every place that was looked at."""
+
+    title = "Missing setting"
+
+    def __init__(self, name: str, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class ServiceError(NoeiraError):
+    """The catalog service failed us."""
+
+    title = "Catalog service"
+
+
+class UnreachableError(ServiceError):
+    """The service gave no answer."""
+
+    title = "Service unreachable"
+    retryable = True
+
+
+class RefusedError(ServiceError):
+    """The service answered with an error. `status` is the HTTP status, `server_text` what it said."""
+
+    title = "Service refused"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        server_text: str = "",
+        title: str | None = None,
+        hint: str | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        super().__init__(message, title=title, hint=hint, retryable=retryable)
+        self.status = status
+        self.server_text = server_text
+
+
+class ProtocolError(ServiceError):
+    """The answer is not the catalog protocol: an HTML page, JSON of another shape, a path that escapes."""
+
+    title = "Not a catalog service"
+
+
+class TransferError(NoeiraError):
+    """Bytes did not move as they should."""
+
+    title = "Transfer failed"
+
+
+class StorageRefusedError(TransferError):
+    """The object store answered with an error. `status` is the HTTP status."""
+
+    title = "Object store refused"
+
+    def __init__(self, message: str, *, status: int, hint: str | None = None, retryable: bool | None = None) -> None:
+        super().__init__(message, hint=hint, retryable=retryable)
+        self.status = status
+
+
+class NetworkError(TransferError):
+    """The connection to the object store failed or starved."""
+
+    title = "Connection lost"
+    retryable = True
+
+
+class VerificationError(TransferError):
+    """The bytes that arrived are not the ones promised. Nothing was published."""
+
+    title = "Verification failed"
+
+    def __init__(self, message: str, *, expected: str, actual: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.expected = expected
+        self.actual = actual
+
+
+class DestinationError(TransferError):
+    """The destination is occupied by something of the user's, or cannot be written."""
+
+    title = "Destination"
+
+
+class DiskFullError(TransferError):
+    """Not enough space on the file system. `missing_bytes` is how much more is needed."""
+
+    title = "Disk full"
+
+    def __init__(self, message: str, *, missing_bytes: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.missing_bytes = missing_bytes
+
+
+class SourceChangedError(TransferError):
+    """The file changed while it was being sent; what was sent is not marked as complete."""
+
+    title = "File changed"
+    retryable = True
+
+
+class DatasetError(NoeiraError):
+    """A dataset, recording or declaration that cannot be read."""
+
+    title = "Dataset"
+
+
+class JobError(NoeiraError):
+    """A job that does not exist, or cannot do what was asked of it."""
+
+    title = "Job"
+
+
+class StateError(NoeiraError):
+    """The state folder or its database cannot be used."""
+
+    title = "State folder"
+
+
+class CancelledError(NoeiraError):
+    """The user stopped the work; what was transferred is kept."""
+
+    title = "Cancelled"
+    exit_code = 130

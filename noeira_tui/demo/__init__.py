@@ -1,0 +1,1 @@
+"""Sample projects, datasets and packs, made on the spot."""

@@ -1,0 +1,1 @@
+"""Long work that outlives the terminal: records, runner, kinds."""

@@ -1,0 +1,1 @@
+"""Everything on this box and its state, as one frozen picture."""

@@ -1,0 +1,1 @@
+"""The catalog service one can run oneself: routes, database, presigning, keys, embedded object store."""

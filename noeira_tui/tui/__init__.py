@@ -1,0 +1,1 @@
+"""The terminal app: actions, screens, widgets, modals, themes."""
