@@ -1,0 +1,252 @@
+"""Control calls to the catalog service: one method a route, every fault an error of ours; no bytes of datasets."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
+
+from noeira_tui.catalog import refusals
+from noeira_tui.catalog.retry import INTERACTIVE, RETRY_STATUSES, Patience, wait_before
+from noeira_tui.catalog.wire import (
+    DatasetAnswer,
+    DatasetRow,
+    NewDataset,
+    ProjectRow,
+    RecordingAnswer,
+    RecordingRow,
+    Registration,
+    ServiceFacts,
+    as_list,
+    as_object,
+    parse_presigned,
+)
+from noeira_tui.core.errors import ConfigError, ProtocolError, RefusedError, ServiceError, UnreachableError
+from noeira_tui.core.presigned import PresignedUrl
+from noeira_tui.core.redact import redact, without_query
+from noeira_tui.core.settings import API_KEY, URL
+
+if TYPE_CHECKING:
+    import httpx
+
+
+@dataclass(frozen=True)
+class FileRegistration:
+    """The answer to a file's registration: `unchanged` content needs no upload."""
+
+    unchanged: bool
+    upload: PresignedUrl | None = None
+
+
+class CatalogClient:
+    """Talks to one catalog service with one API key; may be shared between threads.
+
+    Every method raises UnreachableError (no answer), RefusedError (an error status) or ProtocolError (not the
+    protocol). The key never shows in `repr()` or in an error.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        patience: Patience = INTERACTIVE,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        import httpx
+
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise ConfigError(
+                f"{API_KEY} has characters that no key has (spaces, line ends or letters outside ASCII).",
+                title="Wrong API key",
+                hint="Copy it again, without quotes or line ends around it.",
+            )
+        self.url = url.rstrip("/")
+        self._patience = patience
+        self._sleep = sleep
+        self._facts: ServiceFacts | None = None
+        try:
+            self._http = httpx.Client(
+                base_url=self.url,
+                headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
+                timeout=httpx.Timeout(30.0, connect=6.0),
+                follow_redirects=False,
+            )
+        except (httpx.InvalidURL, ValueError, OSError) as err:
+            raise ConfigError(f"{URL} {without_query(url)!r} cannot be used: {redact(str(err))}.") from None
+
+    def __repr__(self) -> str:
+        return f"CatalogClient({without_query(self.url)!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    # -- the service itself
+
+    def facts(self) -> ServiceFacts:
+        """What the service says of itself, asked once; nothing for a service without the route."""
+        if self._facts is None:
+            try:
+                self._facts = ServiceFacts.parse(self._call("GET", "/"))
+            except UnreachableError:
+                raise
+            except ServiceError:
+                self._facts = ServiceFacts()
+        return self._facts
+
+    def has(self, extension: str) -> bool:
+        """Whether the service has an extension of the protocol."""
+        return extension in self.facts().extensions
+
+    # -- catalog datasets
+
+    def list_datasets(self) -> tuple[DatasetRow, ...]:
+        """All rows, pending ones included."""
+        return tuple(DatasetRow.parse(row) for row in as_list(self._call("GET", "/datasets"), "datasets"))
+
+    def get_dataset(self, dataset_id: str) -> DatasetAnswer:
+        """One ready row with a download URL. A pending one raises RefusedError with status 409, explained."""
+        try:
+            return DatasetAnswer.parse(self._call("GET", f"/datasets/{_segment(dataset_id)}"))
+        except RefusedError as err:
+            if err.status == 409:
+                raise RefusedError(
+                    f"{dataset_id}: its upload never completed ({err.server_text or 'the service says 409'}).",
+                    status=409,
+                    server_text=err.server_text,
+                    title="Dataset is pending",
+                    hint="Whoever pushes it must finish: running `catalog push` again completes it.",
+                ) from err
+            if err.status == 404:
+                raise RefusedError(
+                    f"There is no dataset {dataset_id!r} on {without_query(self.url)}.",
+                    status=404,
+                    server_text=err.server_text,
+                    title="No such dataset",
+                    hint="`noeira-tui catalog list` shows the ids.",
+                ) from err
+            raise
+
+    def register(self, new: NewDataset) -> Registration:
+        """Announce a dataset; the answer has the URL its bytes go to."""
+        return Registration.parse(self._call("POST", "/datasets", new.to_json()))
+
+    def complete(self, dataset_id: str, *, size_bytes: int, sha256: str, object_key: str | None = None) -> None:
+        """Say that the bytes of a registration are there."""
+        body: dict[str, Any] = {"size_bytes": size_bytes, "sha256": sha256}
+        if object_key:
+            body["object_key"] = object_key
+        self._call("POST", f"/datasets/{_segment(dataset_id)}/complete", body)
+
+    # -- projects and recordings
+
+    def list_projects(self) -> tuple[ProjectRow, ...]:
+        """All projects this key may see."""
+        return tuple(ProjectRow.parse(row) for row in as_list(self._call("GET", "/projects"), "projects"))
+
+    def put_project(self, project: str, description: str | None = None) -> None:
+        """Make a project if there is none, and set its description when one is given."""
+        body = {} if description is None else {"description": description}
+        self._call("PUT", f"/projects/{_segment(project)}", body)
+
+    def list_recordings(self, project: str) -> tuple[RecordingRow, ...]:
+        """The recordings of a project."""
+        answer = self._call("GET", f"/projects/{_segment(project)}/datasets")
+        return tuple(RecordingRow.parse(row) for row in as_list(answer, "recordings"))
+
+    def put_recording(
+        self, project: str, dataset: str, *, n_episodes: int | None, n_frames: int | None, fps: float | None
+    ) -> None:
+        """Make a recording if there is none, and set its counts."""
+        body = {"n_episodes": n_episodes, "n_frames": n_frames, "fps": fps}
+        self._call("PUT", f"/projects/{_segment(project)}/datasets/{_segment(dataset)}", body)
+
+    def get_recording(self, project: str, dataset: str) -> RecordingAnswer | None:
+        """A recording's files; None when the service does not know it."""
+        try:
+            return RecordingAnswer.parse(self._call("GET", f"{_recording(project, dataset)}/files"))
+        except RefusedError as err:
+            if err.status == 404:
+                return None
+            raise
+
+    def register_file(self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int) -> FileRegistration:
+        """Offer one file of a recording."""
+        body = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
+        answer = as_object(self._call("POST", f"{_recording(project, dataset)}/files", body), "file registration")
+        if answer.get("unchanged") is True:
+            return FileRegistration(unchanged=True)
+        return FileRegistration(unchanged=False, upload=parse_presigned(answer, "upload_url"))
+
+    def complete_file(self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int) -> None:
+        """Say that the bytes of a file are there."""
+        body = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
+        self._call("POST", f"{_recording(project, dataset)}/files/complete", body)
+
+    # -- one request
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> object:
+        """One call, tried again as `patience` allows when the service is busy or did not answer."""
+        attempt = 1
+        while True:
+            try:
+                answer = self._send(method, path, body)
+            except UnreachableError:
+                if attempt >= self._patience.attempts:
+                    raise
+                self._sleep(wait_before(attempt, None, self._patience))
+            else:
+                busy = answer.status_code in RETRY_STATUSES and attempt < self._patience.attempts
+                if not busy:
+                    return self._read(method, path, answer)
+                self._sleep(wait_before(attempt, answer.headers.get("Retry-After"), self._patience))
+            attempt += 1
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> httpx.Response:
+        import httpx
+
+        try:
+            return self._http.request(method, path, json=None if body is None else dict(body))
+        except httpx.TimeoutException as err:
+            raise self._unreachable(method, path, f"no answer in time ({type(err).__name__})") from None
+        except httpx.TransportError as err:
+            raise self._unreachable(method, path, redact(str(err)) or type(err).__name__) from None
+        except (httpx.InvalidURL, httpx.DecodingError, UnicodeError) as err:
+            raise ProtocolError(f"{method} {path} on {without_query(self.url)}: {redact(str(err))}.") from None
+
+    def _unreachable(self, method: str, path: str, why: str) -> UnreachableError:
+        return UnreachableError(
+            f"{method} {path}: {without_query(self.url)} cannot be reached: {why}.",
+            hint=f"Is the service running, and {URL} right? `noeira-tui doctor` looks at both.",
+        )
+
+    def _read(self, method: str, path: str, answer: httpx.Response) -> object:
+        status, content_type = answer.status_code, answer.headers.get("Content-Type", "").lower()
+        if 300 <= status < 400:
+            raise refusals.redirected(method, path, status, answer.headers.get("Location", ""))
+        if status >= 400:
+            raise refusals.refusal(method, path, status, answer.content, content_type)
+        if status == 204 or not answer.content:
+            return {}
+        try:
+            return json.loads(answer.content)
+        except (ValueError, UnicodeDecodeError, RecursionError):
+            raise refusals.not_json(method, path, answer.content, content_type) from None
+
+
+def _segment(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _recording(project: str, dataset: str) -> str:
+    return f"/projects/{_segment(project)}/datasets/{_segment(dataset)}"

@@ -1,0 +1,353 @@
+"""`RemoteCatalog`: list, describe, pull and push catalog datasets, from a script, a job or the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Self
+from urllib.parse import unquote, urlsplit
+
+from noeira_tui.catalog.client import CatalogClient
+from noeira_tui.catalog.memory import CatalogMemory
+from noeira_tui.catalog.retry import INTERACTIVE, Patience
+from noeira_tui.catalog.urlsources import DatasetUrl, Registrations
+from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES, DatasetAnswer, DatasetRow, NewDataset, RowStatus
+from noeira_tui.core.errors import (
+    ConfigError,
+    DestinationError,
+    ProtocolError,
+    RefusedError,
+    StateError,
+    TransferError,
+)
+from noeira_tui.core.paths import SEGMENT_RULE, absolute, is_segment, suffix_of
+from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.core.settings import API_KEY, Settings
+from noeira_tui.core.statedb import StateDb, or_without
+from noeira_tui.core.states import State
+from noeira_tui.transfer.facts import FileStamp, Replace, TransferContext, Wanted
+
+if TYPE_CHECKING:
+    from noeira_tui.transfer.hashcache import HashCache
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """A pull's outcome. `bytes_transferred` is 0 when the file was right already."""
+
+    id: str
+    path: Path
+    sha256: str
+    size_bytes: int
+    bytes_transferred: int
+    resumed_from: int
+    requests: int
+    elapsed_s: float
+    state: State = State.CURRENT
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A push's outcome. `bytes_transferred` is 0 when the service had these bytes under this id already."""
+
+    id: str
+    sha256: str
+    size_bytes: int
+    bytes_transferred: int
+    elapsed_s: float
+
+
+class RemoteCatalog:
+    """The catalog of one service, and what this box did with it.
+
+    ```python
+    from noeira_tui import RemoteCatalog
+
+    with RemoteCatalog.from_env() as catalog:
+        path = catalog.pull("walker-random-v1")
+    ```
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        context: TransferContext | None = None,
+        patience: Patience = INTERACTIVE,
+        warn: Callable[[StateError], None] | None = None,
+    ) -> None:
+        """Connect lazily: nothing is asked yet. Raises MissingSettingError when URL or key is absent or empty."""
+        from noeira_tui.transfer.hashcache import HashCache
+
+        url, key = settings.service_url, settings.require(API_KEY)
+        self.settings = settings
+        self.client = CatalogClient(url, key, patience=patience)
+        db = StateDb(settings.state_dir)
+        self.memory = CatalogMemory(db, url)
+        self.hashes: HashCache = HashCache(db)
+        self._context = context or TransferContext()
+        self._warn = warn
+
+    @classmethod
+    def from_env(cls, *, root: Path | None = None, env_file: Path | None = None) -> Self:
+        """The catalog named by NOEIRA_CLOUD_URL and NOEIRA_CLOUD_API_KEY, from the environment, `.env` or settings.
+
+        Raises MissingSettingError naming the absent key and every place that was looked at.
+        """
+        return cls(Settings.load(root=root, env_file=env_file))
+
+    def __repr__(self) -> str:
+        return f"RemoteCatalog({self.client!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections to the service."""
+        self.client.close()
+
+    def list(self) -> tuple[DatasetRow, ...]:
+        """All rows of the catalog, pending ones included. Raises ServiceError."""
+        return self.client.list_datasets()
+
+    def describe(self, dataset_id: str) -> DatasetRow:
+        """One ready row. Raises RefusedError for an unknown (404) or a pending one (409)."""
+        return self.client.get_dataset(dataset_id).row
+
+    def pull(
+        self,
+        dataset_id: str,
+        dest: str | Path | None = None,
+        *,
+        force: bool = False,
+        progress: Progress | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Path:
+        """Make `dest` hold the dataset's contents, verified, and return its path. See `fetch`."""
+        return self.fetch(dataset_id, dest, force=force, progress=progress, cancel=cancel).path
+
+    def fetch(
+        self,
+        dataset_id: str,
+        dest: str | Path | None = None,
+        *,
+        force: bool = False,
+        progress: Progress | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Pulled:
+        """Make `dest` hold the dataset's contents, verified; no bytes move when it already does.
+
+        `dest` defaults to `data/<id><suffix>` under the root; a folder takes the file under that name. A file already
+        there is replaced only when its contents are what was last pulled there, or with `force`.
+
+        Raises RefusedError (404, 409 while pending), DestinationError (a file of the user's own is in the way),
+        VerificationError, DiskFullError, NetworkError, CancelledError.
+        """
+        from noeira_tui.transfer.download import download
+
+        progress, cancel = progress or Progress(), cancel or CancelToken()
+        progress.enter("asking the service")
+        answer = self.client.get_dataset(dataset_id)
+        row = answer.row
+        if row.sha256 is None:
+            raise ProtocolError(f"{dataset_id} is ready, but the service gives no digest for it.")
+        path = self._destination(answer, dest)
+        progress.expect(size_bytes=row.size_bytes)
+        here = self._digest_here(path, progress, cancel)
+        if here is not None and here[0] == row.sha256:
+            progress.already(here[1].size_bytes)
+            self._synced(row.id, path, row.sha256, pushed=False)
+            return Pulled(row.id, path, row.sha256, here[1].size_bytes, 0, 0, 1, progress.snapshot().elapsed_s)
+        replace = self._may_replace(row, path, here, force=force)
+        self._begin(row.id, path, pushed=False)
+        progress.enter("downloading")
+        done = download(
+            DatasetUrl(self.client, row, answer.download),
+            path,
+            Wanted(row.sha256, row.size_bytes),
+            replace=replace,
+            progress=progress,
+            cancel=cancel,
+            context=self._context,
+        )
+        self.hashes.remember(path, done.sha256, FileStamp.of(path.stat()))
+        self._synced(row.id, path, done.sha256, pushed=False)
+        return Pulled(
+            row.id,
+            path,
+            done.sha256,
+            done.size_bytes,
+            done.bytes_transferred,
+            done.resumed_from,
+            done.requests + 1,
+            progress.snapshot().elapsed_s,
+        )
+
+    def push(
+        self,
+        path: str | Path,
+        *,
+        name: str,
+        version: str = "v1",
+        env_id: str | None = None,
+        n_rows: int | None = None,
+        n_episodes: int | None = None,
+        seed: int | None = None,
+        source_commit: str | None = None,
+        columns: str | None = None,
+        progress: Progress | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Pushed:
+        """Put one file into the catalog as `<name>-<version>`: register, upload, complete.
+
+        Until `complete` the row is pending (or keeps its former contents), so an interrupted push shows no truncated
+        object; pushing again finishes it. The digest is of exactly the bytes that were sent.
+
+        Raises ConfigError (bad name or version), TransferError (no regular file, too large), SourceChangedError,
+        RefusedError (409 for an id that belongs to another name and version), NetworkError, CancelledError.
+        """
+        progress, cancel = progress or Progress(), cancel or CancelToken()
+        new = NewDataset(name, version, env_id, n_rows, n_episodes, seed, source_commit, columns)
+        _check_names(new)
+        source = absolute(Path(path), self.settings.cwd)
+        stat = _regular_file(source)
+        progress.expect(size_bytes=stat.st_size)
+        dataset_id = f"{name}-{version}"
+        held = self._already_held(dataset_id, new, source, stat.st_size, progress, cancel)
+        if held is not None:
+            progress.already(stat.st_size)
+            return Pushed(dataset_id, held, stat.st_size, 0, progress.snapshot().elapsed_s)
+        return self._send(new, source, progress, cancel)
+
+    def _send(self, new: NewDataset, source: Path, progress: Progress, cancel: CancelToken) -> Pushed:
+        from noeira_tui.transfer.upload import upload
+
+        if self.client.has("filename") and is_segment(source.name):
+            new = NewDataset(**{**new.__dict__, "filename": source.name})
+        progress.enter("registering")
+        registrations = Registrations(self.client, new)
+        dataset_id = registrations.latest.id
+        self._begin(dataset_id, source, pushed=True)
+        progress.enter("uploading")
+        sent = upload(source, registrations, progress=progress, cancel=cancel, context=self._context)
+        progress.enter("completing")
+        self.client.complete(
+            dataset_id,
+            size_bytes=sent.size_bytes,
+            sha256=sent.sha256,
+            object_key=registrations.latest.object_key or None,
+        )
+        self._synced(dataset_id, source, sent.sha256, pushed=True)
+        return Pushed(dataset_id, sent.sha256, sent.size_bytes, sent.bytes_transferred, progress.snapshot().elapsed_s)
+
+    # -- what is here
+
+    def _destination(self, answer: DatasetAnswer, dest: str | Path | None) -> Path:
+        row = answer.row
+        name = row.filename or PurePosixPath(unquote(urlsplit(answer.download.url).path)).name
+        if not is_segment(row.id):
+            raise ProtocolError(f"The service names a dataset {row.id!r}, which cannot be a file's name.")
+        default = row.id + suffix_of(name)
+        if dest is None:
+            path = self.settings.data_dir / default
+        else:
+            path = absolute(Path(dest), self.settings.cwd)
+            if path.is_dir() or str(dest).endswith("/"):
+                path = path / default
+        # A link of the user's to a bigger disk is followed: its target is replaced, not the link.
+        return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+    def _digest_here(self, path: Path, progress: Progress, cancel: CancelToken) -> tuple[str, FileStamp] | None:
+        try:
+            stat = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as err:
+            raise DestinationError(f"{path} cannot be looked at: {err.strerror}.") from err
+        if path.is_dir():
+            raise DestinationError(f"{path} is a folder.", hint="Name a file as DEST.")
+        progress.enter("comparing")
+        return self.hashes.digest(path, cancel=cancel), FileStamp.of(stat)
+
+    def _may_replace(self, row: DatasetRow, path: Path, here: tuple[str, FileStamp] | None, *, force: bool) -> Replace:
+        if force:
+            return Replace(anything=True)
+        if here is None:
+            return Replace()
+        digest, stamp = here
+        if digest == or_without(lambda: self.memory.last_digest_at(path), None, self._warn):
+            return Replace(stamp=stamp)
+        raise DestinationError(
+            f"{path} is in the way: it is not what was last pulled there (its sha256 is {digest[:12]}…, "
+            f"{row.id} is {(row.sha256 or '')[:12]}…). Nothing was changed.",
+            hint="Move it, name another DEST, or replace it with --force.",
+            title="A file of yours is in the way",
+        )
+
+    def _already_held(
+        self, dataset_id: str, new: NewDataset, source: Path, size: int, progress: Progress, cancel: CancelToken
+    ) -> str | None:
+        """The digest, when the service already has these very bytes and facts under this id."""
+        try:
+            row = self.client.get_dataset(dataset_id).row
+        except RefusedError as err:
+            if err.status in {404, 409}:
+                return None
+            raise
+        if row.status is not RowStatus.READY or row.size_bytes != size or row.sha256 is None:
+            return None
+        told = {key: value for key, value in new.__dict__.items() if value is not None}
+        if any(getattr(row, key) != value for key, value in told.items()):
+            return None
+        progress.enter("comparing")
+        digest = self.hashes.digest(source, cancel=cancel)
+        if digest != row.sha256:
+            return None
+        self._synced(dataset_id, source, digest, pushed=True)
+        return digest
+
+    def _begin(self, dataset_id: str, path: Path, *, pushed: bool) -> None:
+        or_without(lambda: self.memory.begin(dataset_id, path, pushed=pushed), None, self._warn)
+
+    def _synced(self, dataset_id: str, path: Path, digest: str, *, pushed: bool) -> None:
+        stat = path.stat()
+
+        def note() -> None:
+            self.memory.synced(
+                dataset_id, path, sha256=digest, size_bytes=stat.st_size, mtime_ns=stat.st_mtime_ns, pushed=pushed
+            )
+
+        or_without(note, None, self._warn)
+
+
+def _check_names(new: NewDataset) -> None:
+    for what, text in (("name", new.name), ("version", new.version)):
+        if not is_segment(text):
+            raise ConfigError(f"The {what} {text!r} cannot be used.", hint=f"A {what} is {SEGMENT_RULE}.")
+
+
+def _regular_file(path: Path) -> os.stat_result:
+    try:
+        stat = path.stat()
+    except FileNotFoundError as err:
+        raise TransferError(f"There is no file {path}.", title="Nothing to push") from err
+    except OSError as err:
+        raise TransferError(f"{path} cannot be read: {err.strerror}.", title="Nothing to push") from err
+    if not path.is_file():
+        raise TransferError(
+            f"{path} is not a file.",
+            title="Nothing to push",
+            hint="A catalog dataset is one file: pack a folder first, for instance with `tar` or as `.zarr.zip`.",
+        )
+    if stat.st_size > MAX_SINGLE_PUT_BYTES:
+        raise TransferError(
+            f"{path} has {stat.st_size / 1e9:.1f} GB; one upload can have {MAX_SINGLE_PUT_BYTES / 1e9:.1f} GB.",
+            title="Too large for one upload",
+            hint="Split it into several versions or files.",
+        )
+    return stat

@@ -1,0 +1,109 @@
+"""The kinds of jobs: what each needs to know, as a frozen fact that becomes its row's JSON, and what it does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from noeira_tui.core.errors import JobError
+from noeira_tui.core.settings import Settings
+from noeira_tui.jobs.records import JobSpec
+from noeira_tui.jobs.work import Work
+
+if TYPE_CHECKING:
+    from noeira_tui.catalog.remote import Pulled, Pushed
+
+
+@dataclass(frozen=True)
+class CatalogPull:
+    """Pull one catalog dataset. `dest` is an absolute path, None for the default place."""
+
+    kind: ClassVar[str] = "catalog-pull"
+    dataset_id: str
+    dest: str | None = None
+    force: bool = False
+
+    def run(self, work: Work) -> Pulled:
+        from noeira_tui.catalog.remote import RemoteCatalog
+        from noeira_tui.catalog.retry import PERSISTENT
+
+        with RemoteCatalog(
+            work.settings, context=work.context, patience=PERSISTENT, warn=lambda err: work.say(str(err))
+        ) as catalog:
+            return catalog.fetch(
+                self.dataset_id, self.dest, force=self.force, progress=work.progress, cancel=work.cancel
+            )
+
+    def spec(self, settings: Settings) -> JobSpec:
+        """The job that does this, detached. Raises MissingSettingError when the service is not configured."""
+        folder = Path(self.dest).parent if self.dest else settings.data_dir
+        return _spec(self, settings, f"pull {self.dataset_id}", self.dataset_id, folder)
+
+
+@dataclass(frozen=True)
+class CatalogPush:
+    """Push one file into the catalog. `path` is absolute."""
+
+    kind: ClassVar[str] = "catalog-push"
+    path: str
+    name: str
+    version: str = "v1"
+    env_id: str | None = None
+    n_rows: int | None = None
+    n_episodes: int | None = None
+    seed: int | None = None
+    source_commit: str | None = None
+    columns: str | None = None
+
+    def run(self, work: Work) -> Pushed:
+        from noeira_tui.catalog.remote import RemoteCatalog
+        from noeira_tui.catalog.retry import PERSISTENT
+
+        with RemoteCatalog(
+            work.settings, context=work.context, patience=PERSISTENT, warn=lambda err: work.say(str(err))
+        ) as catalog:
+            return catalog.push(**asdict(self), progress=work.progress, cancel=work.cancel)
+
+    def spec(self, settings: Settings) -> JobSpec:
+        """The job that does this, detached. Raises MissingSettingError when the service is not configured."""
+        target = f"{self.name}-{self.version}"
+        return _spec(self, settings, f"push {target}", target, None)
+
+
+AnyKind = CatalogPull | CatalogPush
+"""The work of a job."""
+_KINDS: dict[str, type[CatalogPull] | type[CatalogPush]] = {kind.kind: kind for kind in (CatalogPull, CatalogPush)}
+PUSHES = frozenset({CatalogPush.kind})
+"""Kinds that send what only this box has."""
+
+
+def _spec(kind: AnyKind, settings: Settings, title: str, target: str, folder: Path | None) -> JobSpec:
+    return JobSpec(
+        kind=kind.kind,
+        title=title,
+        target=target,
+        params=json.dumps(asdict(kind)),
+        root=settings.root,
+        cwd=settings.cwd,
+        env_file=settings.env_file,
+        service_url=settings.service_url,
+        folder="" if folder is None else str(folder),
+    )
+
+
+def kind_of(spec: JobSpec) -> AnyKind:
+    """The work a row describes. Raises JobError for a row this version cannot read."""
+    found = _KINDS.get(spec.kind)
+    if found is None:
+        raise JobError(f"This version knows no jobs of kind {spec.kind!r}.", hint="Use the version that made it.")
+    try:
+        return found(**json.loads(spec.params))
+    except (ValueError, TypeError) as err:
+        raise JobError(f"The parameters of this {spec.kind} job cannot be read: {err}.") from err
+
+
+def outcome_json(outcome: Pulled | Pushed) -> str:
+    """A kind's outcome as the row's JSON."""
+    return json.dumps({f.name: getattr(outcome, f.name) for f in fields(outcome)}, default=str)

@@ -1,0 +1,205 @@
+"""Running one piece of work as a job: progress into its row, requests out of it, and every ending told."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from noeira_tui.core.errors import CancelledError, JobError, NoeiraError, StateError
+from noeira_tui.core.progress import CancelToken, Progress, ProgressSnapshot
+from noeira_tui.core.redact import redact
+from noeira_tui.core.settings import Settings
+from noeira_tui.core.statedb import StateDb
+from noeira_tui.jobs.kinds import AnyKind, kind_of, outcome_json
+from noeira_tui.jobs.owner import JobOwner
+from noeira_tui.jobs.records import JobFailure, JobRecord, JobState, Request
+from noeira_tui.jobs.store import JobStore
+from noeira_tui.jobs.work import Work, shared_context
+from noeira_tui.transfer.facts import TransferContext
+
+if TYPE_CHECKING:
+    from noeira_tui.catalog.remote import Pulled, Pushed
+
+BEAT_EVERY_S = 0.25
+_QUIET_BEAT_EVERY_S = 5.0
+_SLOT_POLL_S = 0.25
+
+
+class _Beat:
+    """Writes a job's progress at most four times a second, and carries out what was asked of it."""
+
+    def __init__(self, store: JobStore, job_id: int, work: Work) -> None:
+        self._store = store
+        self._job_id = job_id
+        self._work = work
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"job-{job_id}-beat", daemon=True)
+        self._written: tuple[ProgressSnapshot, bool] | None = None
+        self._written_at = float("-inf")
+        self.asked_to_cancel = False
+
+    def __enter__(self) -> _Beat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        complained = False
+        while not self._stop.wait(BEAT_EVERY_S):
+            try:
+                self._beat()
+            except StateError as err:
+                if not complained:
+                    self._work.say(f"progress cannot be recorded: {err}")
+                complained = True
+
+    def _beat(self) -> None:
+        cancel = self._work.cancel
+        snapshot = self._work.progress.snapshot()
+        seen = (replace(snapshot, elapsed_s=0.0), cancel.is_paused)
+        now = time.monotonic()
+        if seen == self._written and now - self._written_at < _QUIET_BEAT_EVERY_S:
+            request = self._store.request(self._job_id)
+        else:
+            request = self._store.beat(self._job_id, snapshot, paused=cancel.is_paused)
+            self._written, self._written_at = seen, now
+        if request is Request.CANCEL:
+            self.asked_to_cancel = True
+            cancel.cancel()
+        elif request is Request.PAUSE:
+            cancel.pause()
+        else:
+            cancel.resume()
+
+
+def run_recorded(store: JobStore, record: JobRecord, work: Work) -> Pulled | Pushed:
+    """Do a running row's work and write how it ended. Raises what the work raised."""
+    kind = kind_of(record.spec)
+    try:
+        with _Beat(store, record.id, work) as beat:
+            outcome = kind.run(work)
+    except CancelledError as err:
+        state = JobState.CANCELLED if beat.asked_to_cancel else JobState.INTERRUPTED
+        _finish(store, record.id, state, work, None if beat.asked_to_cancel else err)
+        raise
+    except NoeiraError as err:
+        _finish(store, record.id, JobState.FAILED, work, err)
+        raise
+    except BaseException as err:
+        _finish(store, record.id, JobState.FAILED, work, _unexpected(err))
+        raise
+    _finish(store, record.id, JobState.DONE, work, None, outcome_json(outcome))
+    return outcome
+
+
+def _finish(
+    store: JobStore, job_id: int, state: JobState, work: Work, err: NoeiraError | None, result: str | None = None
+) -> None:
+    failure = None if err is None else JobFailure(err.title, redact(err.message), err.hint, err.retryable)
+    try:
+        store.finish(job_id, state, work.progress.snapshot(), failure=failure, result=result)
+    except StateError as problem:
+        work.say(f"the end of this job cannot be recorded: {problem}")
+
+
+def _unexpected(err: BaseException) -> NoeiraError:
+    return NoeiraError(
+        redact(f"{type(err).__name__}: {err}"),
+        title="Unexpected error",
+        hint="This is a bug: the job's log has the details.",
+    )
+
+
+def run_detached(state_db: StateDb, job_id: int, say: Callable[[str], None]) -> int:
+    """The whole life of a job's own process: take the row up, wait for a slot, work. Returns the exit code."""
+    store = JobStore(state_db)
+    record = store.take_up(job_id, JobOwner.me())
+    spec = record.spec
+    cancel = CancelToken()
+    work: Work | None = None
+    with _stopped_by_signals(cancel):
+        try:
+            cwd = spec.cwd if spec.cwd.is_dir() else spec.root
+            settings = Settings.load(root=spec.root, env_file=spec.env_file, cwd=cwd)
+            work = Work(settings, Progress(), cancel, shared_context(settings, store, job_id), say)
+            if spec.service_url is not None and settings.service_url != spec.service_url:
+                raise JobError(
+                    f"This job belongs to {spec.service_url}, but the settings name {settings.service_url} now.",
+                    hint="Set NOEIRA_CLOUD_URL back, or start the transfer anew.",
+                )
+            if not _wait_for_slot(store, job_id, settings.transfer_slots, cancel):
+                return 1
+        except NoeiraError as err:
+            say(str(err))
+            state = JobState.INTERRUPTED if isinstance(err, CancelledError) else JobState.FAILED
+            failure = JobFailure(err.title, redact(err.message), err.hint, err.retryable)
+            store.finish(job_id, state, record.progress, failure=failure)
+            return err.exit_code
+        return _run_and_tell(store, record, work)
+
+
+def _run_and_tell(store: JobStore, record: JobRecord, work: Work) -> int:
+    work.say(f"{record.spec.title}: started")
+    try:
+        outcome = run_recorded(store, record, work)
+    except NoeiraError as err:
+        work.say(redact(str(err)))
+        return err.exit_code
+    except Exception:  # noqa: BLE001  the job runner is where an unforeseen failure ends: told in row and log
+        work.say(redact(traceback.format_exc()))
+        return 1
+    work.say(f"{record.spec.title}: done: {outcome_json(outcome)}")
+    return 0
+
+
+def _wait_for_slot(store: JobStore, job_id: int, slots: int, cancel: CancelToken) -> bool:
+    """Wait until the job may run; False when it was cancelled meanwhile."""
+    while not store.try_start(job_id, slots):
+        record = store.get(job_id)
+        if record.request is Request.CANCEL or not record.is_live:
+            if record.is_live:
+                store.finish(job_id, JobState.CANCELLED, record.progress)
+            return False
+        cancel.sleep(_SLOT_POLL_S)
+    return True
+
+
+def run_foreground(settings: Settings, kind: AnyKind, work: Work) -> Pulled | Pushed:
+    """Do work in this process, recorded as a job that takes no slot, so that the app shows it.
+
+    An unusable state folder is said once and the work runs unrecorded. Raises what the work raised.
+    """
+    store = JobStore(StateDb(settings.state_dir))
+    spec = replace(kind.spec(settings), takes_slot=False)
+    try:
+        record = store.create(spec, owner=JobOwner.me())
+    except StateError as err:
+        work.say(f"warning: {err} The work goes on, unrecorded.")
+        return kind.run(work)
+    context: TransferContext = shared_context(settings, store, record.id)
+    return run_recorded(store, record, replace(work, context=context))
+
+
+@contextmanager
+def _stopped_by_signals(cancel: CancelToken) -> Iterator[None]:
+    """SIGTERM and SIGINT ask the work to stop: what was transferred is kept and the row tells."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        cancel.cancel()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
