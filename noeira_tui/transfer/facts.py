@@ -36,7 +36,7 @@ class Wanted:
 class Replace:
     """What may be at the destination when a download is published.
 
-    With `anything`, whatever is there. Else only the file that `stamp` describes, unchanged since; with neither, nothing.
+    With `anything`, whatever is there. Else only the file that `stamp` describes, unchanged; with neither, nothing.
     """
 
     stamp: FileStamp | None = None
@@ -44,11 +44,35 @@ class Replace:
 
 
 @dataclass(frozen=True)
+class Patience:
+    """How long a transfer bears with a bad network. Times are seconds, rates bytes a second.
+
+    There is no limit on a whole transfer: a connection is dead when it brings less than `min_rate` over `window_s` of
+    waiting, and a transfer fails after `attempts` tries in a row that brought nothing.
+    """
+
+    connect_s: float = 15.0
+    answer_s: float = 60.0
+    tick_s: float = 0.25
+    min_rate: int = 1024
+    window_s: float = 60.0
+    attempts: int = 6
+    backoff_s: float = 0.5
+    backoff_max_s: float = 30.0
+    retry_after_max_s: float = 600.0
+
+
+@dataclass(frozen=True)
 class TransferContext:
-    """What a transfer shares with the rest of the box."""
+    """What a transfer shares with the rest of the box, and how patient it is."""
 
     ledger: DiskLedger = field(default_factory=NoLedger)
     limit: RateLimit = field(default_factory=NoLimit)
+    patience: Patience = field(default_factory=Patience)
+
+
+REPLACE_NOTHING = Replace()
+ALONE = TransferContext()
 
 
 @dataclass(frozen=True)

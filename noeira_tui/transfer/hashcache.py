@@ -1,0 +1,116 @@
+"""Digests of files that did not change since they were hashed.
+
+A row is keyed by device, inode, size, mtime and ctime. Two edits within the clock's grain leave the same times, so a
+file that is younger than two seconds when it is hashed is not remembered.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.core.statedb import StateDb, or_without
+from noeira_tui.transfer.facts import FileStamp
+from noeira_tui.transfer.hashing import hash_file
+
+YOUNG_NS = 2_000_000_000
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS file_hashes (
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (device, inode)
+) WITHOUT ROWID;
+"""
+_SIGN = 1 << 64
+
+
+class HashCache:
+    """The digests this box remembers. Without a usable state database, files are hashed again."""
+
+    def __init__(self, db: StateDb) -> None:
+        self._db = db
+
+    def lookup(self, path: Path) -> str | None:
+        """The digest, if it is known for the file as it is now; never reads its contents. None also without a file."""
+        return self.lookup_many([path]).get(path)
+
+    def lookup_many(self, paths: Iterable[Path]) -> dict[Path, str]:
+        """The digests that are known, asked for in one go: a tree of ten thousand files costs one query."""
+        stamps: dict[Path, FileStamp] = {}
+        for path in paths:
+            try:
+                stamps[path] = FileStamp.of(path.stat())
+            except OSError:
+                continue
+        if not stamps:
+            return {}
+        none: dict[FileStamp, str] = {}
+        rows = or_without(lambda: self._rows(list(stamps.values())), none)
+        found = {path: rows.get(stamp) for path, stamp in stamps.items()}
+        return {path: digest for path, digest in found.items() if digest is not None}
+
+    def digest(self, path: Path, *, progress: Progress | None = None, cancel: CancelToken | None = None) -> str:
+        """The digest, looked up or else hashed and remembered. Raises as `hash_file` does."""
+        known = self.lookup(path)
+        if known is not None:
+            if progress is not None:
+                progress.already(path.stat().st_size)
+            return known
+        began_ns = time.time_ns()
+        found, stamp = hash_file(path, progress=progress, cancel=cancel)
+        if began_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= YOUNG_NS:
+            self._store(stamp, found)
+        return found
+
+    def remember(self, path: Path, digest: str, stamp: FileStamp) -> None:
+        """Keep a digest that was found while the file had this stamp, unless it changed in the last two seconds."""
+        if time.time_ns() - stamp.mtime_ns < YOUNG_NS:
+            return
+        try:
+            unchanged = FileStamp.of(path.stat()) == stamp
+        except OSError:
+            return
+        if unchanged:
+            self._store(stamp, digest)
+
+    def _store(self, stamp: FileStamp, digest: str) -> None:
+        def write() -> None:
+            with self._db.transaction(_SCHEMA) as connection:
+                connection.execute(
+                    "INSERT OR REPLACE INTO file_hashes VALUES (?, ?, ?, ?, ?, ?)",
+                    (
+                        _signed(stamp.device),
+                        _signed(stamp.inode),
+                        stamp.size_bytes,
+                        stamp.mtime_ns,
+                        stamp.ctime_ns,
+                        digest,
+                    ),
+                )
+
+        or_without(write, None)
+
+    def _rows(self, stamps: list[FileStamp]) -> dict[FileStamp, str]:
+        with self._db.reading(_SCHEMA) as connection:
+            found: dict[FileStamp, str] = {}
+            for start in range(0, len(stamps), 400):
+                some = stamps[start : start + 400]
+                marks = ",".join("(?,?)" for _ in some)
+                keys = [_signed(number) for stamp in some for number in (stamp.device, stamp.inode)]
+                for row in connection.execute(
+                    f"SELECT * FROM file_hashes WHERE (device, inode) IN (VALUES {marks})", keys
+                ):
+                    device, inode, size, mtime_ns, ctime_ns, digest = tuple(row)
+                    found[FileStamp(device % _SIGN, inode % _SIGN, size, mtime_ns, ctime_ns)] = digest
+            return found
+
+
+def _signed(number: int) -> int:
+    """SQLite's integers are signed; device and inode numbers may use all 64 bits."""
+    return number - _SIGN if number >= _SIGN // 2 else number

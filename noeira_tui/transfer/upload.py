@@ -1,0 +1,215 @@
+"""Uploading one file with a plain PUT, and the digest of exactly the bytes that were sent."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import shlex
+import ssl
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult
+
+from noeira_tui.core.errors import NetworkError, SourceChangedError, TransferError
+from noeira_tui.core.presigned import UrlSource
+from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.transfer.dial import Line
+from noeira_tui.transfer.facts import ALONE, FileStamp, TransferContext, Uploaded
+from noeira_tui.transfer.http import MAX_REDIRECTS, Answer, Client, put_headers, redirected, wait_for
+from noeira_tui.transfer.retry import Attempts, SharedUrl, asks_for_fresh_url, refusal, retry_after_s
+from noeira_tui.transfer.stall import StallGuard
+
+SINGLE_PUT_LIMIT_BYTES = 5 << 30
+"""S3 and R2 refuse a larger object in one PUT (Amazon S3 User Guide, "Uploading objects")."""
+
+_BUFFER_BYTES = 1 << 20
+_STORED = frozenset({200, 201, 204})
+
+
+def upload(
+    path: Path,
+    target: UrlSource,
+    *,
+    progress: Progress | None = None,
+    cancel: CancelToken | None = None,
+    context: TransferContext = ALONE,
+) -> Uploaded:
+    """PUT a file to a presigned URL, with its length and no header the URL was not signed for.
+
+    A retry opens the file again. Raises SourceChangedError when the file changed meanwhile: what was sent must not be
+    completed then. Raises StorageRefusedError, NetworkError, CancelledError, TransferError for a file that is too large
+    for one PUT or cannot be read.
+    """
+    return _Upload(path, target, progress or Progress(), cancel or CancelToken(), context).run()
+
+
+def too_large(path: Path, size_bytes: int, *, bucket: str = "BUCKET", object_key: str = "KEY") -> TransferError:
+    """The error for a file over the limit of one PUT, with the commands that can send it in parts."""
+    file = shlex.quote(str(path))
+    return TransferError(
+        f"{path} has {size_bytes:,} bytes; one PUT may carry {SINGLE_PUT_LIMIT_BYTES:,}.",
+        title="Too large for one PUT",
+        hint=(
+            f"With S3 credentials on this box it goes up in parts: `aws s3 cp {file} s3://{bucket}/{object_key}` or "
+            f"`rclone copyto {file} REMOTE:{bucket}/{object_key}`."
+        ),
+    )
+
+
+@dataclass
+class _Body:
+    """The file as it was when it was opened, and the digest of what was sent of it so far."""
+
+    fd: int
+    stamp: FileStamp
+    digest: hashlib._Hash
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class _Sent:
+    answer: Answer
+    digest: str
+    stamp: FileStamp
+
+
+class _Upload:
+    def __init__(
+        self, path: Path, target: UrlSource, progress: Progress, cancel: CancelToken, context: TransferContext
+    ) -> None:
+        self._path = path
+        self._progress = progress
+        self._cancel = cancel
+        self._context = context
+        self._url = SharedUrl(target)
+        self._attempts = Attempts(context.patience, cancel)
+        self._client = Client(context.patience, cancel)
+        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
+        self._bytes_transferred = 0
+
+    def run(self) -> Uploaded:
+        began = time.monotonic()
+        try:
+            size = self._path.stat().st_size
+            if size > SINGLE_PUT_LIMIT_BYTES:
+                raise too_large(self._path, size)
+            self._progress.expect(size_bytes=size)
+            self._progress.enter("uploading")
+            with self._client:
+                while (done := self._try()) is None:
+                    self._progress.restart()
+        except OSError as err:
+            raise TransferError(f"{self._path} cannot be read: {err.strerror or err}.") from err
+        return Uploaded(
+            sha256=done.digest,
+            size_bytes=done.stamp.size_bytes,
+            bytes_transferred=self._bytes_transferred,
+            requests=self._client.requests,
+            elapsed_s=time.monotonic() - began,
+        )
+
+    def _try(self) -> _Sent | None:
+        """One PUT of the whole file; None when it has to be tried again."""
+        url, generation = self._url.get()
+        try:
+            sent = self._put(url)
+        except NetworkError as err:
+            self._attempts.failed(err)
+            self._attempts.wait()
+            return None
+        answer = sent.answer
+        body = "" if answer.status in _STORED else answer.text()
+        answer.close()
+        if answer.status in _STORED:
+            return sent
+        error = refusal(answer, body)
+        if asks_for_fresh_url(answer, body):
+            self._url.refused(generation, error)
+            return None
+        self._attempts.failed(error, retry_after_s(answer.header("Retry-After")))
+        self._attempts.wait()
+        return None
+
+    def _put(self, url: str) -> _Sent:
+        for _ in range(MAX_REDIRECTS + 1):
+            sent = self._put_once(url)
+            if sent.answer.status not in {307, 308} or sent.answer.header("Location") is None:
+                return sent
+            sent.answer.close()
+            url = redirected(url, sent.answer)
+            self._progress.restart()
+        raise NetworkError(f"{sent.answer.shown_url} redirects more than {MAX_REDIRECTS} times.", retryable=False)
+
+    def _put_once(self, url: str) -> _Sent:
+        with self._path.open("rb", buffering=0) as stream:
+            body = _Body(stream.fileno(), FileStamp.of(os.fstat(stream.fileno())), hashlib.sha256())
+
+            def send(line: Line, parts: SplitResult) -> None:
+                put_headers(line, parts, "PUT", {"Content-Length": str(body.stamp.size_bytes)})
+                line.connection.endheaders()
+                body.complete = self._send_body(line, body)
+
+            answer = self._client.send(url, send)
+            after = FileStamp.of(os.fstat(stream.fileno()))
+        unchanged = body.complete and body.stamp == after == FileStamp.of(self._path.stat())
+        if answer.status in _STORED and not unchanged:
+            answer.close()
+            raise self._changed()
+        return _Sent(answer, body.digest.hexdigest(), body.stamp)
+
+    def _changed(self) -> SourceChangedError:
+        return SourceChangedError(
+            f"{self._path} changed while it was sent.", hint="Nothing was completed; push again when it is settled."
+        )
+
+    def _send_body(self, line: Line, body: _Body) -> bool:
+        """Send exactly the announced bytes; False when the server answered before the end."""
+        sock = line.connection.sock
+        guard = StallGuard(self._context.patience)
+        offset = 0
+        sock.setblocking(False)
+        while offset < body.stamp.size_bytes:
+            self._cancel.check()
+            chunk = self._read(body, offset)
+            self._context.limit.take(len(chunk), self._cancel)
+            body.digest.update(chunk)
+            if not self._send_chunk(sock, chunk, guard):
+                return False
+            offset += len(chunk)
+            self._bytes_transferred += len(chunk)
+            self._progress.advance(len(chunk))
+        return True
+
+    def _read(self, body: _Body, offset: int) -> memoryview:
+        try:
+            count = os.preadv(body.fd, [self._buffer[: body.stamp.size_bytes - offset]], offset)
+        except OSError as err:
+            raise TransferError(f"{self._path} cannot be read: {err.strerror or err}.") from err
+        if not count:
+            raise self._changed()
+        return self._buffer[:count]
+
+    def _send_chunk(self, sock: socket.socket, chunk: memoryview, guard: StallGuard) -> bool:
+        while chunk:
+            event = select.POLLOUT
+            try:
+                count = sock.send(chunk)
+                chunk = chunk[count:]
+                guard.moved(count)
+                continue
+            except (BlockingIOError, ssl.SSLWantWriteError):
+                event = select.POLLOUT
+            except ssl.SSLWantReadError:
+                event = select.POLLIN
+            except (BrokenPipeError, ConnectionResetError):
+                # The server may have answered (a refusal) and closed; its answer is worth more than the broken pipe.
+                if wait_for(sock, select.POLLIN, self._context.patience.tick_s):
+                    return False
+                raise
+            self._cancel.check()
+            began = time.monotonic()
+            wait_for(sock, event, self._context.patience.tick_s)
+            guard.waited(time.monotonic() - began)
+        return True
