@@ -6,6 +6,7 @@ import hashlib
 import os
 import select
 import shlex
+import socket
 import ssl
 import time
 from dataclasses import dataclass
