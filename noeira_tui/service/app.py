@@ -1,0 +1,58 @@
+"""The web application, made by one factory for the command line and the tests."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from noeira_tui import __version__
+from noeira_tui.service.config import ServiceConfig
+from noeira_tui.service.context import Context
+from noeira_tui.service.database import Database
+from noeira_tui.service.keys import KeyCheck
+from noeira_tui.service.problems import RequestRefusedError, answer_errors, error_answer
+from noeira_tui.service.routes import about, datasets
+from noeira_tui.service.store import ObjectStore
+
+
+def make_app(config: ServiceConfig, database: Database, store: ObjectStore) -> FastAPI:
+    """The application on a database whose tables exist and a store whose bucket exists."""
+    app = FastAPI(title="noeira catalog service", version=__version__, redirect_slashes=False, redoc_url=None)
+    app.state.context = Context(config, database, KeyCheck(database), store)
+    answer_errors(app)
+    for module in (about, datasets):
+        app.include_router(module.router)
+    app.add_middleware(BoundedBodies, max_bytes=config.max_body_bytes)
+    return app
+
+
+class BoundedBodies:
+    """Refuses bodies over a bound, announced or not, before they are kept in memory."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if announced.isdigit() and int(announced) > self._max_bytes:
+            await error_answer(413, self._text)(scope, receive, send)
+            return
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._max_bytes:
+                raise RequestRefusedError(413, self._text)
+            return message
+
+        await self._app(scope, counted, send)
+
+    @property
+    def _text(self) -> str:
+        return f"The body is larger than {self._max_bytes} bytes"

@@ -1,0 +1,132 @@
+"""What every route of one service shares, and what one request adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
+
+from noeira_tui.catalog.wire import format_time
+from noeira_tui.core.presigned import PresignedUrl
+from noeira_tui.service.config import ServiceConfig
+from noeira_tui.service.database import Database
+from noeira_tui.service.keys import Access, KeyCheck, Scope
+from noeira_tui.service.problems import RequestRefusedError
+from noeira_tui.service.sockets import http_address
+from noeira_tui.service.store import ObjectStore
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of one running service."""
+
+    config: ServiceConfig
+    database: Database
+    keys: KeyCheck
+    store: ObjectStore
+
+
+@dataclass(frozen=True)
+class Links:
+    """Presigned URLs for the client of one request; `endpoint` is the store's address as that client sees it."""
+
+    store: ObjectStore
+    download_expiry_s: int
+    upload_expiry_s: int
+    endpoint: str | None = None
+
+    def download(self, object_key: str) -> dict[str, str | None]:
+        """The fields `download_url` and `expires_at`."""
+        return _fields("download_url", self.store.presign_get(object_key, self.download_expiry_s, self.endpoint))
+
+    def upload(self, object_key: str) -> dict[str, str | None]:
+        """The fields `upload_url` and `expires_at`."""
+        return _fields("upload_url", self.store.presign_put(object_key, self.upload_expiry_s, self.endpoint))
+
+
+def _fields(name: str, signed: PresignedUrl) -> dict[str, str | None]:
+    return {name: signed.url, "expires_at": format_time(signed.expires_at) if signed.expires_at else None}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One authorised request: the service's parts, who asks, and the URLs to answer with."""
+
+    context: Context
+    access: Access
+    links: Links
+
+    @property
+    def database(self) -> Database:
+        return self.context.database
+
+    @property
+    def store(self) -> ObjectStore:
+        return self.context.store
+
+    def refuse_project_keys(self) -> None:
+        """Catalog datasets belong to no project: a key limited to one may not change them."""
+        if self.access.project is not None:
+            raise RequestRefusedError(403, f"This API key is limited to the project {self.access.project}")
+
+
+class ProtectedRoute(APIRoute):
+    """A route that looks at the API key before it reads anything else of the request."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]  # wider than Coroutine
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            context = context_of(request)
+            needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
+            key = _bearer(request)
+            access = await run_in_threadpool(context.keys.access, key)
+            if access is None:
+                raise RequestRefusedError(401, "Invalid API key")
+            if not access.scope.covers(needed):
+                raise RequestRefusedError(403, f"This API key may only {access.scope}")
+            request.state.access = access
+            return await inner(request)
+
+        return handle
+
+
+def context_of(request: Request) -> Context:
+    return cast(Context, request.app.state.context)
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise RequestRefusedError(401, "Missing API key")
+    return key.strip()
+
+
+def _call(request: Request) -> Call:
+    context = context_of(request)
+    config = context.config
+    links = Links(context.store, config.download_expiry_s, config.upload_expiry_s, _seen_endpoint(request, context))
+    return Call(context, request.state.access, links)
+
+
+def _seen_endpoint(request: Request, context: Context) -> str | None:
+    """A store that listens on every address is named by the address this client reached us under."""
+    config = context.config
+    host = request.url.hostname
+    if not (config.embedded and config.listens_everywhere) or config.public_endpoint or not host:
+        return None
+    port = int(context.store.endpoint.rpartition(":")[2])
+    return http_address(host, port)
+
+
+async def _authorised(request: Request) -> Call:
+    return _call(request)
+
+
+Authorised = Annotated[Call, Depends(_authorised)]
+Json = dict[str, Any]
+"""An answer's body; it goes straight into the response."""

@@ -1,0 +1,165 @@
+"""API keys: made, listed, revoked and checked. The database has only digests of their secret part.
+
+A key reads `nk_<id>_<secret>`. The secret has 256 random bits, so one sha256 of it is enough to store: there is nothing
+to guess that a slow hash would protect.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from noeira_tui.core.errors import ConfigError
+from noeira_tui.core.paths import SEGMENT_RULE, is_segment
+from noeira_tui.service.database import DEFAULT_ACCOUNT, Database
+from noeira_tui.service.tables import Account, ApiKey, now
+
+_PREFIX = "nk"
+_LAST_USE_GRAIN_S = 60.0
+_MAX_NAME = 200
+
+
+class Scope(StrEnum):
+    """What a key may do; each one includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    def covers(self, needed: Scope) -> bool:
+        order = list(Scope)
+        return order.index(self) >= order.index(needed)
+
+
+@dataclass(frozen=True)
+class KeyFacts:
+    """An API key as it may be shown. `project` limits it to one project."""
+
+    id: str
+    name: str
+    scope: Scope
+    project: str | None
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked: bool
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who asks: the account, the key, and what it may do. `project` limits it to one project."""
+
+    account_pk: int
+    key_id: str
+    scope: Scope
+    project: str | None = None
+
+    def sees_project(self, slug: str) -> bool:
+        return self.project is None or self.project == slug
+
+
+class KeyStore:
+    """The API keys of a service, running or stopped. Tables are made when they are missing.
+
+    Raises ConfigError for wrong input, StateError when the database cannot be used.
+    """
+
+    def __init__(self, database_url: str) -> None:
+        self._database = Database(database_url)
+        self._database.create()
+
+    def create(self, name: str, scope: str = Scope.WRITE, project: str | None = None) -> tuple[KeyFacts, str]:
+        """Make a key; the second value is the key itself, which is told this once only."""
+        if not name.strip() or len(name) > _MAX_NAME or not name.isprintable():
+            raise ConfigError(f"A key's name is 1 to {_MAX_NAME} printable characters.")
+        if scope not in set(Scope):
+            raise ConfigError(f"There is no scope {scope!r}.", hint=f"Choose one of {', '.join(Scope)}.")
+        if project is not None and not is_segment(project):
+            raise ConfigError(f"{project!r} is no project name.", hint=f"It has {SEGMENT_RULE}.")
+        identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        with self._database.opened(), self._database.write() as session:
+            row = ApiKey(
+                id=identity,
+                account_pk=_default_account(session),
+                name=name,
+                scope=str(scope),
+                project=project,
+                secret_sha256=_digest(secret),
+                created_at=now(),
+            )
+            session.add(row)
+            session.flush()
+            return _facts(row), f"{_PREFIX}_{identity}_{secret}"
+
+    def list(self) -> list[KeyFacts]:
+        """All keys, oldest first, revoked ones included."""
+        with self._database.opened(), self._database.read() as session:
+            return [_facts(row) for row in session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id))]
+
+    def revoke(self, key_id: str) -> KeyFacts:
+        """Make a key invalid from now on; revoking it again changes nothing. Raises ConfigError for an unknown id."""
+        with self._database.opened(), self._database.write() as session:
+            row = session.get(ApiKey, key_id)
+            if row is None:
+                raise ConfigError(f"There is no key {key_id!r}.", hint="`noeira-tui keys list` shows their ids.")
+            row.revoked_at = row.revoked_at or now()
+            session.flush()
+            return _facts(row)
+
+    def close(self) -> None:
+        self._database.close()
+
+
+class KeyCheck:
+    """Checks the keys of requests, and records their last use at most once a minute each."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._used: dict[str, float] = {}
+
+    def access(self, key: str) -> Access | None:
+        """What this key gives access to; None for one that is unknown, wrong or revoked."""
+        prefix, _, rest = key.partition("_")
+        identity, _, secret = rest.partition("_")
+        if prefix != _PREFIX or not identity or not secret:
+            return None
+        with self._database.read() as session:
+            row = session.execute(
+                select(ApiKey.account_pk, ApiKey.scope, ApiKey.project, ApiKey.secret_sha256, ApiKey.revoked_at).where(
+                    ApiKey.id == identity
+                )
+            ).one_or_none()
+        if row is None or not hmac.compare_digest(row.secret_sha256, _digest(secret)) or row.revoked_at is not None:
+            return None
+        self._note_use(identity)
+        return Access(row.account_pk, identity, Scope(row.scope), row.project)
+
+    def _note_use(self, identity: str) -> None:
+        moment = time.monotonic()
+        last = self._used.get(identity)
+        if last is not None and moment - last < _LAST_USE_GRAIN_S:
+            return
+        self._used[identity] = moment
+        with self._database.write() as session:
+            session.execute(update(ApiKey).where(ApiKey.id == identity).values(last_used_at=now()))
+
+
+def _default_account(session: Session) -> int:
+    return session.scalars(select(Account.pk).where(Account.name == DEFAULT_ACCOUNT)).one()
+
+
+def _facts(row: ApiKey) -> KeyFacts:
+    return KeyFacts(
+        row.id, row.name, Scope(row.scope), row.project, row.created_at, row.last_used_at, row.revoked_at is not None
+    )
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,43 @@
+"""The `pages` extension: `?limit=N&after=ID` on lists, and `X-Next-After` when there is more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Query, Response
+
+MAX_LIMIT = 1000
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True)
+class Page:
+    """Which part of a list is asked for; `limit` None means everything."""
+
+    limit: int | None
+    after: str | None
+
+    @property
+    def fetch(self) -> int | None:
+        """How many rows to read: one more than are shown tells whether there are more."""
+        return None if self.limit is None else self.limit + 1
+
+    def cut(self, rows: Sequence[_Row], response: Response, id_of: Callable[[_Row], str]) -> Sequence[_Row]:
+        """The rows to show; names the last one in the header when there are more."""
+        if self.limit is None or len(rows) <= self.limit:
+            return rows
+        shown = rows[: self.limit]
+        response.headers["X-Next-After"] = id_of(shown[-1])
+        return shown
+
+
+async def _page(
+    limit: Annotated[int | None, Query(ge=1, le=MAX_LIMIT)] = None,
+    after: Annotated[str | None, Query(max_length=1024)] = None,
+) -> Page:
+    return Page(limit, after)
+
+
+Paged = Annotated[Page, Depends(_page)]

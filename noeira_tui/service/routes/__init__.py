@@ -1,0 +1,1 @@
+"""The routes of the catalog protocol, one module a resource."""

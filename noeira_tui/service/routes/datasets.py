@@ -1,0 +1,172 @@
+"""Catalog datasets: list, describe, register, complete, remove."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, joinedload
+
+from noeira_tui.catalog.wire import DatasetRow, NewDataset, RowStatus, format_time
+from noeira_tui.core.paths import SEGMENT_RULE, is_segment
+from noeira_tui.service.bodies import CompleteBody, DatasetBody
+from noeira_tui.service.contents import Contents, adopt, fresh_object_key, look_at_upload
+from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
+from noeira_tui.service.pages import Paged
+from noeira_tui.service.problems import RequestRefusedError
+from noeira_tui.service.tables import Dataset, DatasetUpload, now
+
+router = APIRouter(route_class=ProtectedRoute, tags=["datasets"])
+_MAX_SEGMENT = 200
+
+
+@router.get("/datasets")
+def list_datasets(call: Authorised, page: Paged, response: Response) -> list[Json]:
+    """Every dataset of the account, pending ones included, by id."""
+    if call.access.project is not None:
+        return []
+    query = select(Dataset).where(Dataset.account_pk == call.access.account_pk).options(joinedload(Dataset.blob))
+    if page.after is not None:
+        query = query.where(Dataset.id > page.after)
+    with call.database.read() as session:
+        rows = session.scalars(query.order_by(Dataset.id).limit(page.fetch)).all()
+    return [_row(row).to_json() for row in page.cut(rows, response, lambda row: row.id)]
+
+
+@router.get("/datasets/{dataset_id}")
+def describe_dataset(call: Authorised, dataset_id: str) -> Json:
+    """One dataset and where its bytes are; 409 while it is pending."""
+    with call.database.read() as session:
+        row = _find(session, call, dataset_id)
+    if row.blob is None:
+        raise RequestRefusedError(
+            409, f"Dataset {dataset_id} is pending: its upload never completed. Push it again, or remove it."
+        )
+    return {**_row(row).to_json(), **call.links.download(row.blob.object_key)}
+
+
+@router.post("/datasets", status_code=201)
+def register_dataset(call: Authorised, body: DatasetBody) -> Json:
+    """Announce a dataset. Every registration has its own object key; what was ready stays so until it completes."""
+    call.refuse_project_keys()
+    for field, text in (("name", body.name), ("version", body.version)):
+        if not is_segment(text) or len(text) > _MAX_SEGMENT:
+            raise RequestRefusedError(400, f"{field}: at most {_MAX_SEGMENT} {SEGMENT_RULE}")
+    facts = body.facts()
+    dataset_id = f"{facts.name}-{facts.version}"
+    object_key = fresh_object_key(facts.filename)
+    with call.database.write() as session:
+        row = session.scalar(_by_id(call, dataset_id))
+        if row is None:
+            row = Dataset(account_pk=call.access.account_pk, id=dataset_id, name=facts.name, version=facts.version)
+            session.add(row)
+        elif (row.name, row.version) != (facts.name, facts.version):
+            raise RequestRefusedError(
+                409, f"The id {dataset_id} belongs to name {row.name!r}, version {row.version!r}. Choose another name."
+            )
+        if row.blob_pk is None:
+            _take_facts(row, facts)
+        session.flush()
+        session.add(
+            DatasetUpload(
+                dataset_pk=row.pk, api_key_id=call.access.key_id, object_key=object_key, facts=facts.to_json()
+            )
+        )
+    return {"id": dataset_id, "object_key": object_key, "bucket": call.store.bucket, **call.links.upload(object_key)}
+
+
+@router.post("/datasets/{dataset_id}/complete")
+def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> Json:
+    """Publish an upload, after looking at what the store has. The newest one of the same key unless it is named."""
+    call.refuse_project_keys()
+    done = {"id": dataset_id, "status": RowStatus.READY.value}
+    contents = body.contents
+    with call.database.read() as session:
+        upload = _upload(session, call, dataset_id, body.object_key)
+        if _was_completed(upload, contents):
+            return done
+        looked = look_at_upload(session, call.store, call.access, upload.object_key, contents)
+    with call.database.write() as session:
+        upload = _upload(session, call, dataset_id, upload.object_key)
+        if _was_completed(upload, contents):
+            return done
+        blob, spare = adopt(session, call.access, looked)
+        row = session.scalars(_by_id(call, dataset_id)).one()
+        row.blob_pk, row.updated_at = blob.pk, now()
+        _take_facts(row, NewDataset(**upload.facts))
+        upload.completed_sha256, upload.completed_bytes = contents.sha256, contents.size_bytes
+    if spare is not None:
+        call.store.delete(spare)
+    return done
+
+
+@router.delete("/datasets/{dataset_id}", status_code=204)
+def remove_dataset(call: Authorised, dataset_id: str) -> None:
+    """Forget a dataset and its registrations."""
+    call.refuse_project_keys()
+    with call.database.write() as session:
+        session.delete(_find(session, call, dataset_id))
+
+
+def _by_id(call: Call, dataset_id: str) -> Select[Dataset]:
+    return select(Dataset).where(Dataset.account_pk == call.access.account_pk, Dataset.id == dataset_id)
+
+
+def _find(session: Session, call: Call, dataset_id: str) -> Dataset:
+    row = None
+    if call.access.project is None:
+        row = session.scalar(_by_id(call, dataset_id).options(joinedload(Dataset.blob)))
+    if row is None:
+        raise RequestRefusedError(404, f"There is no dataset {dataset_id}")
+    return row
+
+
+def _upload(session: Session, call: Call, dataset_id: str, object_key: str | None) -> DatasetUpload:
+    row = _find(session, call, dataset_id)
+    query = select(DatasetUpload).where(DatasetUpload.dataset_pk == row.pk)
+    if object_key is not None:
+        query = query.where(DatasetUpload.object_key == object_key)
+    else:
+        query = query.where(DatasetUpload.api_key_id == call.access.key_id)
+    upload = session.scalar(query.order_by(DatasetUpload.pk.desc()).limit(1))
+    if upload is None:
+        raise RequestRefusedError(
+            404, f"Dataset {dataset_id} has no such registration by this API key: POST /datasets first"
+        )
+    return upload
+
+
+def _was_completed(upload: DatasetUpload, contents: Contents) -> bool:
+    """Whether this very upload was published before with these contents; 422 when it was with others."""
+    if upload.completed_sha256 is None:
+        return False
+    if (upload.completed_sha256, upload.completed_bytes) != (contents.sha256, contents.size_bytes):
+        raise RequestRefusedError(
+            422, f"This upload was completed with the sha256 {upload.completed_sha256}: register again to replace it"
+        )
+    return True
+
+
+def _take_facts(row: Dataset, facts: NewDataset) -> None:
+    row.env_id, row.n_rows, row.n_episodes = facts.env_id, facts.n_rows, facts.n_episodes
+    row.seed, row.source_commit = facts.seed, facts.source_commit
+    row.columns, row.filename = facts.columns, facts.filename
+
+
+def _row(row: Dataset) -> DatasetRow:
+    return DatasetRow(
+        id=row.id,
+        name=row.name,
+        version=row.version,
+        status=RowStatus.READY if row.blob is not None else RowStatus.PENDING,
+        size_bytes=row.blob.size_bytes if row.blob is not None else None,
+        sha256=row.blob.sha256 if row.blob is not None else None,
+        env_id=row.env_id,
+        n_rows=row.n_rows,
+        n_episodes=row.n_episodes,
+        seed=row.seed,
+        source_commit=row.source_commit,
+        columns=row.columns,
+        filename=row.filename,
+        created_at=format_time(row.created_at),
+        updated_at=format_time(row.updated_at),
+    )

@@ -1,0 +1,227 @@
+"""The object store as the service sees it: presigned URLs for clients, and a few signed control calls of its own.
+
+Control calls use the standard library's `http.client`: it is imported in 20 ms where httpx takes 110, which is paid at
+every start of the service, and a control call needs nothing that only httpx has.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import http.client
+import queue
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from noeira_tui.core.errors import ServiceError
+from noeira_tui.core.presigned import PresignedUrl
+from noeira_tui.service.presign import Signer, object_url
+
+_TIMEOUT_S = 30.0
+_IDLE_CONNECTIONS = 16
+
+
+class StoreError(ServiceError):
+    """The object store gave no usable answer to the service."""
+
+    title = "Object store"
+    retryable = True
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """What the store says of an object; `sha256` (hex) is None where it cannot tell."""
+
+    size_bytes: int
+    sha256: str | None = None
+
+
+class ObjectStore:
+    """One bucket of an S3 store. May be shared between threads; idle connections are kept and used again.
+
+    `endpoint` is where the service reaches it, `public_endpoint` where clients do.
+    """
+
+    def __init__(self, endpoint: str, bucket: str, signer: Signer, public_endpoint: str | None = None) -> None:
+        self.endpoint = endpoint.rstrip("/")
+        self.bucket = bucket
+        self.public_endpoint = (public_endpoint or endpoint).rstrip("/")
+        self._signer = signer
+        self._address = urlsplit(self.endpoint)
+        self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(_IDLE_CONNECTIONS)
+
+    @property
+    def access_key(self) -> str:
+        return self._signer.access_key
+
+    def presign_get(self, key: str, expires_s: int, endpoint: str | None = None) -> PresignedUrl:
+        """A URL to read an object with; `endpoint` replaces the public one."""
+        return self._signer.presign("GET", object_url(endpoint or self.public_endpoint, self.bucket, key), expires_s)
+
+    def presign_put(self, key: str, expires_s: int, endpoint: str | None = None) -> PresignedUrl:
+        """A URL for one plain PUT of an object; `endpoint` replaces the public one."""
+        return self._signer.presign("PUT", object_url(endpoint or self.public_endpoint, self.bucket, key), expires_s)
+
+    def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
+        """What is stored under a key; None when nothing is. Without `digest` only the size. Raises StoreError."""
+        status, headers, _ = self._call("HEAD", key, extra={"x-amz-checksum-mode": "ENABLED"} if digest else None)
+        if status == 404:
+            return None
+        length = headers.get("content-length")
+        if status != 200 or length is None or not length.isdigit():
+            raise self._refused("HEAD", status)
+        return StoredObject(int(length), _sha256_of(headers.get("x-amz-checksum-sha256")))
+
+    def read(self, key: str) -> bytes:
+        """The contents of a small object. Raises StoreError."""
+        status, _, body = self._call("GET", key)
+        if status != 200:
+            raise self._refused("GET", status)
+        return body
+
+    def write(self, key: str, data: bytes) -> None:
+        """Store a small object. Raises StoreError."""
+        status, _, _ = self._call("PUT", key, data=data)
+        if status != 200:
+            raise self._refused("PUT", status)
+
+    def delete(self, key: str) -> None:
+        """Remove an object; one that is not there is no error. Raises StoreError."""
+        status, _, _ = self._call("DELETE", key)
+        if status not in {200, 204, 404}:
+            raise self._refused("DELETE", status)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy an object inside the bucket (at most 5 GiB, the S3 limit). Raises StoreError."""
+        where = urlsplit(object_url(self.endpoint, self.bucket, source)).path
+        status, _, body = self._call("PUT", target, extra={"x-amz-copy-source": where})
+        # S3 may answer 200 and report the failure in the body.
+        if status != 200 or b"<Error" in body:
+            raise self._refused("copy", status)
+
+    def make_bucket(self) -> None:
+        """Make the bucket unless it is there. Raises StoreError, which says what the store answered."""
+        status, _, _ = self._call("HEAD", "")
+        if status == 200:
+            return
+        if status != 404:
+            raise self._refused("HEAD bucket", status)
+        status, _, _ = self._call("PUT", "")
+        if status not in {200, 409}:
+            raise self._refused("PUT bucket", status)
+
+    def close(self) -> None:
+        """Close idle connections."""
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return
+
+    def _refused(self, what: str, status: int) -> StoreError:
+        return StoreError(
+            f"{what} on bucket {self.bucket!r} at {self.endpoint} was answered {status}.",
+            hint="Check the endpoint, bucket, region and key pair of the object store."
+            if status in {301, 400, 403}
+            else "Try again; the service's log has more.",
+            retryable=status >= 500 or status == 429,
+        )
+
+    def _call(
+        self, method: str, key: str, *, extra: dict[str, str] | None = None, data: bytes = b""
+    ) -> tuple[int, dict[str, str], bytes]:
+        url = object_url(self.endpoint, self.bucket, key)
+        digest = hashlib.sha256(data).hexdigest()
+        headers = self._signer.headers(method, url, extra=extra, payload_sha256=digest)
+        body = data if method == "PUT" else None
+        connection, reused = self._take()
+        while True:
+            try:
+                connection.request(method, urlsplit(url).path, body=body, headers=headers)
+                response = connection.getresponse()
+                content = response.read()
+            except (http.client.HTTPException, OSError) as err:
+                connection.close()
+                # The store may have closed an idle connection; every call here can be repeated.
+                if reused:
+                    connection, reused = _connect(self._address), False
+                    continue
+                raise StoreError(
+                    f"The object store at {self.endpoint} gave no answer: {type(err).__name__}: {err}.",
+                    hint="See whether it runs and can be reached from here.",
+                ) from err
+            self._give_back(connection, response.will_close)
+            return response.status, {name.lower(): value for name, value in response.getheaders()}, content
+
+    def _take(self) -> tuple[http.client.HTTPConnection, bool]:
+        try:
+            return self._idle.get_nowait(), True
+        except queue.Empty:
+            return _connect(self._address), False
+
+    def _give_back(self, connection: http.client.HTTPConnection, closing: bool) -> None:
+        if closing:
+            connection.close()
+            return
+        try:
+            self._idle.put_nowait(connection)
+        except queue.Full:
+            connection.close()
+
+
+def _connect(address: SplitResult) -> http.client.HTTPConnection:
+    host = address.hostname or ""
+    if address.scheme == "https":
+        return http.client.HTTPSConnection(host, address.port, timeout=_TIMEOUT_S, context=ssl.create_default_context())
+    return http.client.HTTPConnection(host, address.port, timeout=_TIMEOUT_S)
+
+
+def _sha256_of(header: str | None) -> str | None:
+    """A base64 checksum header as hex; None for none, or for a checksum of parts (`…-3`), which is another thing."""
+    if header is None or "-" in header:
+        return None
+    try:
+        digest = base64.b64decode(header, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return digest.hex() if len(digest) == 32 else None
+
+
+class FolderStore(ObjectStore):
+    """The embedded store, whose objects are plain files below `folder`: it can tell digests that S3 would not.
+
+    Objects larger than `hash_up_to_bytes` are compared by size only, so that `complete` answers in time.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        bucket: str,
+        signer: Signer,
+        folder: Path,
+        hash_up_to_bytes: int,
+        public_endpoint: str | None = None,
+    ) -> None:
+        super().__init__(endpoint, bucket, signer, public_endpoint)
+        self._folder = folder / bucket
+        self._hash_up_to_bytes = hash_up_to_bytes
+
+    def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
+        """What is stored under a key: the size of the file itself (a server's own notes may be older than it)."""
+        told = super().head(key, digest=False)
+        if told is None:
+            return None
+        try:
+            with (self._folder / key).open("rb") as stream:
+                size_bytes = stream.seek(0, 2)
+                stream.seek(0)
+                if not digest or size_bytes > self._hash_up_to_bytes:
+                    return StoredObject(size_bytes)
+                return StoredObject(size_bytes, hashlib.file_digest(stream, "sha256").hexdigest())
+        except FileNotFoundError:
+            return None
+        except OSError as err:
+            raise StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.") from err

@@ -1,0 +1,104 @@
+"""A catalog service for tests: the application on a thread of this process, the object store in its own process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import uvicorn
+
+from noeira_tui.service.app import make_app
+from noeira_tui.service.config import ServiceConfig
+from noeira_tui.service.database import Database
+from noeira_tui.service.datafolder import DataFolder
+from noeira_tui.service.keys import KeyStore, Scope
+from noeira_tui.service.objectstore import EmbeddedStore
+from noeira_tui.service.sockets import http_address, listen, port_of
+from noeira_tui.service.store import FolderStore
+
+
+@dataclass(frozen=True)
+class RunningService:
+    """Where a service is and how to use it. `key` is an admin key; `new_key` makes others."""
+
+    url: str
+    key: str = field(repr=False)
+    store_endpoint: str
+    bucket: str
+    store_access_key: str
+    store_secret_key: str = field(repr=False)
+    data_dir: Path
+    config: ServiceConfig
+    keys: KeyStore = field(repr=False)
+    database: Database = field(repr=False)
+    store: FolderStore = field(repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The two settings a client needs."""
+        return {"NOEIRA_CLOUD_URL": self.url, "NOEIRA_CLOUD_API_KEY": self.key}
+
+    def new_key(self, scope: str = Scope.WRITE, project: str | None = None, name: str = "test") -> str:
+        return self.keys.create(name, scope, project)[1]
+
+
+@contextmanager
+def running_service(folder: Path, config: ServiceConfig | None = None) -> Iterator[RunningService]:
+    """A service on free loopback ports that keeps everything below `folder`, ready when the context is entered."""
+    config = replace(config, data_dir=folder) if config is not None else ServiceConfig(data_dir=folder, port=0)
+    data = DataFolder(folder)
+    embedded = EmbeddedStore(config, data)
+    embedded.start()
+    keys = KeyStore(config.resolved_database_url)
+    database = Database(config.resolved_database_url)
+    store = embedded.client
+    try:
+        store.make_bucket()
+        _, key = keys.create("tests", Scope.ADMIN)
+        with _threaded(make_app(config, database, store), config) as url:
+            yield RunningService(
+                url=url,
+                key=key,
+                store_endpoint=embedded.endpoint,
+                bucket=config.bucket,
+                store_access_key=embedded.keys.access_key,
+                store_secret_key=embedded.keys.secret_key,
+                data_dir=folder,
+                config=config,
+                keys=keys,
+                database=database,
+                store=store,
+            )
+    finally:
+        embedded.stop()
+        store.close()
+        keys.close()
+        database.close()
+
+
+@contextmanager
+def _threaded(app: object, config: ServiceConfig) -> Iterator[str]:
+    listening = listen(config.host, [config.port])
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="service", daemon=True)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 10
+        while not server.started:
+            assert thread.is_alive() and time.monotonic() < deadline, "the service did not start"
+            time.sleep(0.005)
+        yield http_address(config.host, port_of(listening))
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listening.close()
