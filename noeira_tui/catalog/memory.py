@@ -82,13 +82,15 @@ class CatalogMemory:
             for row in rows
         }
 
-    def last_digest_at(self, path: Path) -> str | None:
-        """The digest of what was last pulled to (or pushed from) a place, whichever service and dataset it was."""
+    def last_sync_at(self, path: Path) -> tuple[str, int, int] | None:
+        """Digest, size and mtime_ns of what was last pulled to (or pushed from) a place, whatever the dataset was."""
         with self._db.reading(_SCHEMA) as connection:
             row = connection.execute(
-                "SELECT sha256 FROM copies WHERE path = ? AND sha256 IS NOT NULL ORDER BY at DESC LIMIT 1", (str(path),)
+                "SELECT sha256, size_bytes, mtime_ns FROM copies WHERE path = ? AND sha256 IS NOT NULL"
+                " ORDER BY at DESC LIMIT 1",
+                (str(path),),
             ).fetchone()
-        return row["sha256"] if row is not None else None
+        return None if row is None else (row["sha256"], row["size_bytes"], row["mtime_ns"])
 
     def remember_answer(self, what: str, body: object) -> None:
         """Keep an answer of the service, as JSON, under a name."""

@@ -271,6 +271,9 @@ class RemoteCatalog:
             raise DestinationError(f"{path} cannot be looked at: {err.strerror}.") from err
         if path.is_dir():
             raise DestinationError(f"{path} is a folder.", hint="Name a file as DEST.")
+        remembered = or_without(lambda: self.memory.last_sync_at(path), None, self._warn)
+        if remembered is not None and (stat.st_size, stat.st_mtime_ns) == remembered[1:]:
+            return remembered[0], FileStamp.of(stat)
         progress.enter("comparing")
         return self.hashes.digest(path, cancel=cancel), FileStamp.of(stat)
 
@@ -280,7 +283,8 @@ class RemoteCatalog:
         if here is None:
             return Replace()
         digest, stamp = here
-        if digest == or_without(lambda: self.memory.last_digest_at(path), None, self._warn):
+        last = or_without(lambda: self.memory.last_sync_at(path), None, self._warn)
+        if last is not None and digest == last[0]:
             return Replace(stamp=stamp)
         raise DestinationError(
             f"{path} is in the way: it is not what was last pulled there (its sha256 is {digest[:12]}…, "

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from noeira_tui.core.errors import JobError
-from noeira_tui.jobs.owner import Life
+from noeira_tui.core.owner import Life
 from noeira_tui.jobs.records import JobRecord, JobSpec, JobState, Request
 from noeira_tui.jobs.store import JobStore
 

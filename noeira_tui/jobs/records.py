@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.core.progress import ProgressSnapshot
-from noeira_tui.jobs.owner import JobOwner
 
 
 class JobState(StrEnum):
@@ -78,7 +78,7 @@ class JobRecord:
     started_at: float | None = None
     finished_at: float | None = None
     heartbeat_at: float | None = None
-    owner: JobOwner | None = None
+    owner: ProcessOwner | None = None
     request: Request = Request.NONE
     failure: JobFailure | None = None
     result: str | None = None

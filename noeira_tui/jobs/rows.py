@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import asdict
 from pathlib import Path
 
+from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.core.progress import ProgressSnapshot
-from noeira_tui.jobs.owner import JobOwner
 from noeira_tui.jobs.records import JobFailure, JobRecord, JobSpec, JobState, Request
 
 
-def owner_json(owner: JobOwner) -> str:
+def owner_json(owner: ProcessOwner) -> str:
     """An owner as its column has it."""
     return json.dumps(asdict(owner))
 
 
-def owner_of(text: str) -> JobOwner:
+def owner_of(text: str) -> ProcessOwner:
     """The owner a column holds."""
-    return JobOwner(**json.loads(text))
+    return ProcessOwner(**json.loads(text))
 
 
 def record_of(row: sqlite3.Row) -> JobRecord:

@@ -13,12 +13,12 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import CancelledError, JobError, NoeiraError, StateError
+from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.core.progress import CancelToken, Progress, ProgressSnapshot
 from noeira_tui.core.redact import redact
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.jobs.kinds import AnyKind, kind_of, outcome_json
-from noeira_tui.jobs.owner import JobOwner
 from noeira_tui.jobs.records import JobFailure, JobRecord, JobState, Request
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.jobs.work import Work, shared_context
@@ -123,7 +123,7 @@ def _unexpected(err: BaseException) -> NoeiraError:
 def run_detached(state_db: StateDb, job_id: int, say: Callable[[str], None]) -> int:
     """The whole life of a job's own process: take the row up, wait for a slot, work. Returns the exit code."""
     store = JobStore(state_db)
-    record = store.take_up(job_id, JobOwner.me())
+    record = store.take_up(job_id, ProcessOwner.me())
     spec = record.spec
     cancel = CancelToken()
     work: Work | None = None
@@ -182,7 +182,7 @@ def run_foreground(settings: Settings, kind: AnyKind, work: Work) -> Pulled | Pu
     store = JobStore(StateDb(settings.state_dir))
     spec = replace(kind.spec(settings), takes_slot=False)
     try:
-        record = store.create(spec, owner=JobOwner.me())
+        record = store.create(spec, owner=ProcessOwner.me())
     except StateError as err:
         work.say(f"warning: {err} The work goes on, unrecorded.")
         return kind.run(work)

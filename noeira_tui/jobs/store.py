@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from noeira_tui.core.errors import JobError
+from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.statedb import StateDb
-from noeira_tui.jobs.owner import JobOwner
 from noeira_tui.jobs.records import LIVE, JobFailure, JobRecord, JobSpec, JobState, Request
 from noeira_tui.jobs.rows import owner_json, owner_of, record_of
 
@@ -54,7 +54,7 @@ class JobStore:
         """Where a job's process writes its log."""
         return self.folder / f"{job_id}.log"
 
-    def create(self, spec: JobSpec, *, owner: JobOwner | None = None) -> JobRecord:
+    def create(self, spec: JobSpec, *, owner: ProcessOwner | None = None) -> JobRecord:
         """A new row, queued; with an `owner`, running at once (a command in the foreground)."""
         now = self._clock()
         state = JobState.QUEUED if owner is None else JobState.RUNNING
@@ -128,7 +128,7 @@ class JobStore:
                     (state, row["heartbeat_at"] or row["created_at"], job_id),
                 )
 
-    def take_up(self, job_id: int, owner: JobOwner) -> JobRecord:
+    def take_up(self, job_id: int, owner: ProcessOwner) -> JobRecord:
         """Say that this process works on a queued job. Raises JobError when another one does, or it is over."""
         with self._db.transaction(_SCHEMA) as connection:
             changed = connection.execute(

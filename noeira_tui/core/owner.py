@@ -1,4 +1,4 @@
-"""Which process works on a job, told so exactly that a reused pid, a zombie or another host is never taken for it."""
+"""Which process does a piece of work, told so that a reused pid, a zombie or another host is not taken for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Life(StrEnum):
 
 
 @dataclass(frozen=True)
-class JobOwner:
+class ProcessOwner:
     """A process: host, boot and pid namespace say where its pid means something, the start time which process it is."""
 
     host: str
@@ -34,7 +34,7 @@ class JobOwner:
     start_time: str
 
     @classmethod
-    def me(cls) -> JobOwner:
+    def me(cls) -> ProcessOwner:
         """This process."""
         pid = os.getpid()
         return cls(socket.gethostname(), boot_id(), pid_namespace(), pid, _start_time(pid) or "")
@@ -51,7 +51,7 @@ class JobOwner:
         return Life.ALIVE if started is not None and started == self.start_time else Life.DEAD
 
     def is_gone(self, heartbeat_age_s: float) -> bool:
-        """Whether the job it worked on is to be called interrupted."""
+        """Whether what it worked on is to be called interrupted."""
         life = self.life()
         return life is Life.DEAD or (life is Life.FOREIGN and heartbeat_age_s > FOREIGN_HEARTBEAT_S)
 

@@ -1,0 +1,107 @@
+"""The catalog's side of the picture: every dataset and its copy on this box."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from noeira_tui.catalog.copies import Comparison, Copy, compare_copies, list_data_dir
+from noeira_tui.catalog.memory import CatalogMemory, RememberedCopy
+from noeira_tui.catalog.wire import DatasetRow
+from noeira_tui.core.errors import StateError
+from noeira_tui.core.settings import Settings
+from noeira_tui.core.statedb import StateDb
+from noeira_tui.core.states import State
+from noeira_tui.overview.asking import Asked
+from noeira_tui.overview.digests import Digests
+from noeira_tui.overview.picture import DatasetView
+from noeira_tui.transfer.part import partial_bytes
+
+KNOWN_OFFLINE = frozenset({State.MISSING, State.PARTIAL, State.INVALID, State.RECORDING})
+"""States that this box can tell without the service."""
+
+
+def view_datasets(
+    settings: Settings, db: StateDb, asked: Asked, wanted: Mapping[str, tuple[str, ...]], digests: Digests
+) -> tuple[DatasetView, ...]:
+    """Every dataset of the catalog, of `data/`, and wanted by a project (`wanted`: id → projects)."""
+    rows = asked.answer.datasets if asked.answer is not None else ()
+    copies = compare_copies(
+        rows,
+        frozenset(wanted),
+        list_data_dir(settings.data_dir),
+        Comparison(_remembered(settings, db, asked), digests, partial_bytes, settings.data_dir),
+    )
+    newer = _newer_versions(rows)
+    views = (_view(copy, wanted.get(copy.dataset_id, ()), newer.get(copy.dataset_id)) for copy in copies)
+    return tuple(as_asked(view, asked) for view in views)
+
+
+def as_asked(view: DatasetView, asked: Asked) -> DatasetView:
+    """The view with `unknown` where its state needs a service that could not be asked."""
+    if asked.is_fresh or asked.service.reachable is not False or view.state in KNOWN_OFFLINE:
+        return view
+    last = view.state if asked.answer is not None else None
+    return replace(view, state=State.UNKNOWN, last_state=last, detail="the service could not be asked")
+
+
+def _remembered(settings: Settings, db: StateDb, asked: Asked) -> Mapping[str, RememberedCopy]:
+    if asked.service.url is None:
+        return {}
+    try:
+        return CatalogMemory(db, asked.service.url.rstrip("/")).copies()
+    except StateError:
+        return {}
+
+
+def _view(copy: Copy, wanted_by: tuple[str, ...], newer: str | None) -> DatasetView:
+    row = copy.row
+    facts = DatasetView(
+        id=copy.dataset_id,
+        state=copy.state,
+        path=copy.path,
+        local_bytes=copy.local_bytes,
+        partial_bytes=copy.partial_bytes,
+        unsent_bytes=copy.unsent_bytes,
+        wanted_by=wanted_by,
+        newer_version=newer,
+        detail=copy.detail,
+    )
+    if row is None:
+        return replace(facts, size_bytes=copy.local_bytes)
+    return replace(
+        facts,
+        name=row.name,
+        version=row.version,
+        status=row.status.value,
+        size_bytes=row.size_bytes,
+        sha256=row.sha256,
+        env_id=row.env_id,
+        n_rows=row.n_rows,
+        n_episodes=row.n_episodes,
+        seed=row.seed,
+        source_commit=row.source_commit,
+        columns=row.columns,
+        filename=row.filename,
+        created_at=row.created_at,
+    )
+
+
+def _newer_versions(rows: Iterable[DatasetRow]) -> dict[str, str]:
+    """For each id whose name has a ready row of a higher version, that version."""
+    rows = list(rows)
+    latest: dict[str, DatasetRow] = {}
+    for row in rows:
+        if row.status == "ready" and (row.name not in latest or _order(row) > _order(latest[row.name])):
+            latest[row.name] = row
+    return {
+        row.id: latest[row.name].version
+        for row in rows
+        if row.name in latest and _order(row) < _order(latest[row.name])
+    }
+
+
+def _order(row: DatasetRow) -> tuple[tuple[int, int | str], ...]:
+    """Versions compare by their numbers as numbers: v10 after v9."""
+    return tuple((1, int(part)) if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row.version) if part)
