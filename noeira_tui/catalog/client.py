@@ -6,6 +6,8 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
@@ -68,6 +70,8 @@ class CatalogClient:
         self._patience = patience
         self._sleep = sleep
         self._facts: ServiceFacts | None = None
+        self.clock_skew_s: float | None = None
+        """How far the service's clock is ahead of ours, in seconds, by its last answer; None before the first."""
         try:
             self._http = httpx.Client(
                 base_url=self.url,
@@ -147,6 +151,10 @@ class CatalogClient:
         if object_key:
             body["object_key"] = object_key
         self._call("POST", f"/datasets/{_segment(dataset_id)}/complete", body)
+
+    def delete_dataset(self, dataset_id: str) -> None:
+        """Remove a dataset from the service."""
+        self._call("DELETE", f"/datasets/{_segment(dataset_id)}")
 
     # -- projects and recordings
 
@@ -231,6 +239,9 @@ class CatalogClient:
         )
 
     def _read(self, method: str, path: str, answer: httpx.Response) -> object:
+        told = answer.headers.get("Date")
+        if told:
+            self._note_clock(told)
         status, content_type = answer.status_code, answer.headers.get("Content-Type", "").lower()
         if 300 <= status < 400:
             raise refusals.redirected(method, path, status, answer.headers.get("Location", ""))
@@ -242,6 +253,14 @@ class CatalogClient:
             return json.loads(answer.content)
         except (ValueError, UnicodeDecodeError, RecursionError):
             raise refusals.not_json(method, path, answer.content, content_type) from None
+
+    def _note_clock(self, told: str) -> None:
+        try:
+            moment = parsedate_to_datetime(told)
+        except ValueError:
+            return
+        if moment.tzinfo is not None:
+            self.clock_skew_s = (moment - datetime.now(UTC)).total_seconds()
 
 
 def _segment(name: str) -> str:

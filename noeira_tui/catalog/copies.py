@@ -92,7 +92,7 @@ def compare_copies(
     """
     by_id = {row.id: row for row in rows}
     ids = set(by_id) | wanted | set(tools.remembered)
-    claimed = _claim(entries, ids)
+    claimed = claims(entries, ids)
     copies: list[Copy] = []
     taken: set[Path] = set()
     for dataset_id in ids:
@@ -119,7 +119,7 @@ def compare_copies(
     return tuple(sorted(copies, key=lambda copy: copy.dataset_id))
 
 
-def _claim(entries: Iterable[LocalEntry], ids: set[str]) -> dict[str, Path]:
+def claims(entries: Iterable[LocalEntry], ids: set[str]) -> dict[str, Path]:
     """Which entry of `data/` belongs to which id: `<id>` or `<id>.<anything>`, the longest id first."""
     claimed: dict[str, Path] = {}
     for entry in entries:

@@ -64,6 +64,14 @@ class CatalogMemory:
                 (self._service_url, dataset_id, str(path), sha256, size_bytes, mtime_ns, time.time(), pushed),
             )
 
+    def forget(self, dataset_id: str, path: Path) -> None:
+        """Forget one copy."""
+        with self._db.transaction(_SCHEMA) as connection:
+            connection.execute(
+                "DELETE FROM copies WHERE service_url = ? AND dataset_id = ? AND path = ?",
+                (self._service_url, dataset_id, str(path)),
+            )
+
     def copies(self) -> dict[str, RememberedCopy]:
         """The latest copy of each dataset, by dataset id."""
         with self._db.reading(_SCHEMA) as connection:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 
 from noeira_tui.catalog.client import CatalogClient
-from noeira_tui.catalog.memory import CatalogMemory
+from noeira_tui.catalog.copies import claims, list_data_dir
+from noeira_tui.catalog.memory import CatalogMemory, RememberedCopy
 from noeira_tui.catalog.retry import INTERACTIVE, Patience
 from noeira_tui.catalog.urlsources import DatasetUrl, Registrations
 from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES, DatasetAnswer, DatasetRow, NewDataset, RowStatus
@@ -244,6 +245,18 @@ class RemoteCatalog:
         )
         self._synced(dataset_id, source, sent.sha256, pushed=True)
         return Pushed(dataset_id, sent.sha256, sent.size_bytes, sent.bytes_transferred, progress.snapshot().elapsed_s)
+
+    def local_path(self, row: DatasetRow) -> Path | None:
+        """Where the copy here is: the place remembered, else `data/<id>` with any suffix; None without one."""
+        nothing: dict[str, RememberedCopy] = {}
+        remembered = or_without(self.memory.copies, nothing, self._warn).get(row.id)
+        if remembered is not None and remembered.path.exists():
+            return remembered.path
+        return claims(list_data_dir(self.settings.data_dir), {row.id}).get(row.id)
+
+    def forget(self, dataset_id: str, path: Path) -> None:
+        """Forget that a dataset was here, because its copy was freed on purpose."""
+        or_without(lambda: self.memory.forget(dataset_id, path), None, self._warn)
 
     # -- what is here
 

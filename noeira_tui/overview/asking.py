@@ -33,9 +33,11 @@ def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]]
     try:
         url, key = settings.service_url, settings.require(API_KEY)
     except MissingSettingError as err:
-        return Asked(ServiceView(url=settings.get(URL), error=err.message, hint=err.hint))
+        return Asked(ServiceView(url=settings.get(URL), error=err.message, error_title=err.title, hint=err.hint))
     except ConfigError as err:
-        return Asked(ServiceView(url=settings.get(URL), reachable=False, error=err.message, hint=err.hint))
+        return Asked(
+            ServiceView(url=settings.get(URL), reachable=False, error=err.message, error_title=err.title, hint=err.hint)
+        )
     memory = CatalogMemory(db, url)
     warnings: list[str] = []
     before: tuple[CatalogAnswer, float] | None = None
@@ -49,11 +51,13 @@ def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]]
     try:
         answer, latency_ms = _ask(url, key, here, before[0] if before else None)
     except (ServiceError, ConfigError) as err:
-        view = ServiceView(url=url, reachable=False, error=str(err), hint=err.hint, checked_at=time.time())
+        view = ServiceView(
+            url=url, reachable=False, error=err.message, error_title=err.title, hint=err.hint, checked_at=time.time()
+        )
         return _remembered(view, before, warnings)
     except NoeiraError as err:
         warnings.append(str(err))
-        return _remembered(ServiceView(url=url, reachable=False, error=str(err)), before, warnings)
+        return _remembered(ServiceView(url=url, reachable=False, error=err.message), before, warnings)
     try:
         remember(memory, answer)
     except StateError as err:

@@ -20,6 +20,7 @@ class ServiceView:
     reachable: bool | None = None
     latency_ms: float | None = None
     error: str | None = None
+    error_title: str | None = None
     hint: str | None = None
     checked_at: float | None = None
     answer_at: float | None = None

@@ -1,0 +1,23 @@
+"""Commands that need an extra say which one, instead of failing on an import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from noeira_tui.core.errors import ConfigError
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """Turn the absence of a library into an error that names the extra which brings it. Raises ConfigError."""
+    try:
+        yield
+    except ModuleNotFoundError as err:
+        if err.name is None or err.name.split(".")[0] == "noeira_tui":
+            raise
+        raise ConfigError(
+            f"{what} needs the package {err.name.split('.')[0]}, which is not installed.",
+            title="Not installed",
+            hint=f"pip install 'noeira-tui[{extra}]'",
+        ) from err

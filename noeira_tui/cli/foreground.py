@@ -1,0 +1,38 @@
+"""Work of a command: in this process with a bar, or as a job that goes on alone."""
+
+from __future__ import annotations
+
+from typing import overload
+
+from noeira_tui.catalog.remote import Pulled, Pushed
+from noeira_tui.cli import livebar
+from noeira_tui.cli.command import Cli, stoppable
+from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.core.statedb import StateDb
+from noeira_tui.jobs import process
+from noeira_tui.jobs.kinds import CatalogPull, CatalogPush
+from noeira_tui.jobs.runner import run_foreground
+from noeira_tui.jobs.store import JobStore
+from noeira_tui.jobs.work import Work
+
+
+@overload
+def foreground(cli: Cli, kind: CatalogPull, title: str) -> Pulled: ...
+@overload
+def foreground(cli: Cli, kind: CatalogPush, title: str) -> Pushed: ...
+def foreground(cli: Cli, kind: CatalogPull | CatalogPush, title: str) -> Pulled | Pushed:
+    """Do the work here, shown on stderr and recorded as a job; Ctrl-C keeps what was transferred."""
+    progress, cancel = Progress(), CancelToken()
+    with stoppable(cancel), livebar.shown(cli.output, title, progress):
+        return run_foreground(cli.settings, kind, Work(cli.settings, progress, cancel, say=cli.output.say))
+
+
+def detached(cli: Cli, kind: CatalogPull | CatalogPush) -> int:
+    """Start the work as a job of its own and print its id."""
+    store = JobStore(StateDb(cli.settings.state_dir))
+    record = process.start(store, kind.spec(cli.settings))
+    if cli.output.json:
+        cli.output.data({"job": record.id})
+    else:
+        cli.output.line(f"job {record.id}: {record.spec.title}; `noeira-tui jobs follow {record.id}` shows it")
+    return 0

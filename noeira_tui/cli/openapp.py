@@ -1,0 +1,44 @@
+"""Opening the app."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from noeira_tui.core.errors import ConfigError, NoeiraError
+from noeira_tui.core.settings import Settings
+
+
+def open_app(*, read_only: bool = False, root: Path | None = None, env_file: Path | None = None) -> int:
+    """Open the app and return its exit code; wrong settings or no terminal are said on stderr, exit code 2."""
+    from noeira_tui.cli.output import Output
+
+    output = Output()
+    try:
+        _need_terminal()
+        settings = Settings.load(root=root, env_file=env_file)
+    except NoeiraError as err:
+        output.error(err)
+        return 2
+    from noeira_tui.overview.box import Box
+    from noeira_tui.tui.app import make_app
+
+    app = make_app(Box(settings), read_only=read_only)
+    app.run()
+    return app.return_code or 0
+
+
+def _need_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigError(
+            "The app needs a terminal, and this is none.",
+            title="No terminal",
+            hint="`noeira-tui status` prints what the app would show; `noeira-tui --help` lists the commands.",
+        )
+    if os.environ.get("TERM", "") in {"", "dumb", "unknown"}:
+        raise ConfigError(
+            f"The terminal type is {os.environ.get('TERM', '') or 'not set'} (TERM), which cannot show the app.",
+            title="No usable terminal",
+            hint="Set TERM, for instance to xterm-256color, or use `noeira-tui status`.",
+        )

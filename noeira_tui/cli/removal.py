@@ -1,0 +1,66 @@
+"""`catalog rm`: nothing is removed before it is proven, and nothing without a yes."""
+
+from __future__ import annotations
+
+import sys
+
+from noeira_tui.catalog.remote import RemoteCatalog
+from noeira_tui.cli.command import Cli
+from noeira_tui.cli.literal import literal
+from noeira_tui.cli.verify import hash_whole
+from noeira_tui.core.errors import CancelledError, ConfigError, DestinationError, VerificationError
+from noeira_tui.core.quantity import show_size
+from noeira_tui.transfer.facts import FileStamp
+
+
+def remove_local(cli: Cli, dataset_id: str, *, yes: bool) -> int:
+    """Free the copy here, after hashing it from end to end and hearing the same digest from the service."""
+    with RemoteCatalog(cli.settings) as catalog:
+        row = catalog.describe(dataset_id)
+        path = catalog.local_path(row)
+        if path is None or not path.is_file():
+            raise DestinationError(f"There is no copy of {dataset_id} here.", title="Nothing to free")
+        stamp = FileStamp.of(path.stat())
+        digest = hash_whole(cli, path, f"comparing {dataset_id}")
+        if digest != row.sha256:
+            raise VerificationError(
+                f"{path} is not what the service has: nothing was removed.",
+                expected=row.sha256 or "",
+                actual=digest,
+                hint="Push it first, or delete it yourself if it is not wanted.",
+            )
+        _confirm(cli, f"Free {path}, {show_size(stamp.size_bytes)}? The service has the same bytes.", yes=yes)
+        if FileStamp.of(path.stat()) != stamp:
+            raise DestinationError(f"{path} changed meanwhile: nothing was removed.", title="File changed")
+        path.unlink()
+        catalog.forget(row.id, path)
+    _tell(cli, dataset_id, str(path), stamp.size_bytes)
+    return 0
+
+
+def remove_remote(cli: Cli, dataset_id: str, *, yes: bool) -> int:
+    """Remove the service's copy; copies on boxes stay."""
+    with RemoteCatalog(cli.settings) as catalog:
+        row = next((row for row in catalog.list() if row.id == dataset_id), None)
+        size = show_size(row.size_bytes) if row is not None else "unknown size"
+        _confirm(cli, f"Remove {dataset_id} ({size}) from {catalog.client.url}? It cannot be undone.", yes=yes)
+        catalog.client.delete_dataset(dataset_id)
+    _tell(cli, dataset_id, None, row.size_bytes if row is not None else None)
+    return 0
+
+
+def _confirm(cli: Cli, question: str, *, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError("Nobody can be asked: there is no terminal.", title="Needs a yes", hint="Add --yes.")
+    cli.output.warn(literal(question) + " Type yes: ")
+    if sys.stdin.readline().strip() != "yes":
+        raise CancelledError("Nothing was removed.", title="Not confirmed")
+
+
+def _tell(cli: Cli, dataset_id: str, path: str | None, size_bytes: int | None) -> None:
+    if cli.output.json:
+        cli.output.data({"id": dataset_id, "path": path, "size_bytes": size_bytes, "removed": True})
+    else:
+        cli.output.line(f"{literal(dataset_id)} removed" + (f": {literal(path)}" if path else " from the service"))

@@ -1,0 +1,172 @@
+"""The JSON of the command line, field by field: scripts outside this project read it, so it is a contract."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from noeira_tui.assets.status import PackStatus
+from noeira_tui.catalog.remote import Pulled, Pushed
+from noeira_tui.catalog.wire import format_time
+from noeira_tui.jobs.records import JobRecord
+from noeira_tui.overview.picture import DatasetView, Overview, ProjectView, RecordingView
+
+Object = dict[str, Any]
+
+
+def when(seconds: float | None) -> str | None:
+    """Seconds since the epoch as RFC 3339; None stays None."""
+    return None if seconds is None else format_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def dataset(view: DatasetView) -> Object:
+    """An object of `catalog list` and `catalog show`."""
+    return {
+        "id": view.id,
+        "name": view.name,
+        "version": view.version,
+        "status": view.status,
+        "state": view.state.value,
+        "size_bytes": view.size_bytes,
+        "sha256": view.sha256,
+        "env_id": view.env_id,
+        "n_rows": view.n_rows,
+        "n_episodes": view.n_episodes,
+        "seed": view.seed,
+        "source_commit": view.source_commit,
+        "filename": view.filename,
+        "created_at": view.created_at,
+        "path": None if view.path is None else str(view.path),
+    }
+
+
+def recording(view: RecordingView) -> Object:
+    """An object of `dataset list`."""
+    return {
+        "project": view.project,
+        "dataset": view.dataset,
+        "state": view.state.value,
+        "episodes": view.episodes,
+        "frames": view.frames,
+        "fps": view.fps,
+        "files": view.files,
+        "size_bytes": view.size_bytes,
+        "ahead": view.ahead,
+        "behind": view.behind,
+        "held_back": view.held_back,
+        "here": view.here,
+        "on_service": view.on_service,
+    }
+
+
+def project(view: ProjectView) -> Object:
+    """An object of `project list`."""
+    return {
+        "project": view.project,
+        "here": view.here,
+        "on_service": view.on_service,
+        "description": view.description,
+        "recordings": len(view.recordings),
+    }
+
+
+def pack(view: PackStatus) -> Object:
+    """An object of `assets status`."""
+    return {
+        "pack": view.pack,
+        "version": view.version,
+        "provider": view.provider,
+        "manifest": str(view.manifest),
+        "dest": str(view.dest),
+        "bytes": view.size_bytes,
+        "sha256": view.sha256,
+        "state": view.state.value,
+        "detail": view.detail,
+    }
+
+
+def status(view: Overview) -> Object:
+    """The document of `status`."""
+    return {
+        "box": view.box,
+        "root": str(view.root),
+        "service": {
+            "url": view.service.url,
+            "reachable": view.service.reachable is True,
+            "latency_ms": None if view.service.latency_ms is None else round(view.service.latency_ms, 1),
+            "error": view.service.error,
+            "checked_at": when(view.service.checked_at),
+        },
+        "recordings": [recording(item) for item in view.recordings],
+        "datasets": [dataset(item) for item in view.datasets],
+        "packs": [pack(item) for item in view.packs],
+        "totals": {
+            "missing": view.totals.missing,
+            "stale": view.totals.stale,
+            "partial": view.totals.partial,
+            "invalid": view.totals.invalid,
+            "unknown": view.totals.unknown,
+            "unsent": view.totals.unsent,
+            "bytes_to_fetch": view.totals.bytes_to_fetch,
+            "bytes_unsent": view.totals.bytes_unsent,
+            "jobs_running": view.totals.jobs_running,
+        },
+        "safe_to_destroy": view.safe_to_destroy,
+    }
+
+
+def job(record: JobRecord) -> Object:
+    """An object of `jobs list`."""
+    return {
+        "id": record.id,
+        "kind": record.spec.kind,
+        "title": record.spec.title,
+        "state": record.state.value,
+        "bytes_done": record.progress.bytes_done,
+        "bytes_total": record.progress.bytes_total,
+        "items_done": record.progress.items_done,
+        "items_total": record.progress.items_total,
+        "rate": round(record.progress.rate, 1) if record.is_live else 0.0,
+        "started_at": when(record.started_at),
+        "finished_at": when(record.finished_at),
+        "error": None
+        if record.failure is None
+        else {
+            "title": record.failure.title,
+            "message": record.failure.message,
+            "hint": record.failure.hint,
+            "retryable": record.failure.retryable,
+        },
+    }
+
+
+def job_details(record: JobRecord, log: str) -> Object:
+    """The document of `jobs show`: the job, what it gave, and its log."""
+    return {**job(record), "result": None if record.result is None else json.loads(record.result), "log": log}
+
+
+def pulled(done: Pulled) -> Object:
+    """The document of `catalog pull`."""
+    return {
+        "id": done.id,
+        "path": str(done.path),
+        "state": done.state.value,
+        "size_bytes": done.size_bytes,
+        "sha256": done.sha256,
+        "bytes_transferred": done.bytes_transferred,
+        "resumed_from": done.resumed_from,
+        "requests": done.requests,
+        "elapsed_s": round(done.elapsed_s, 3),
+    }
+
+
+def pushed(done: Pushed) -> Object:
+    """The document of `catalog push`."""
+    return {
+        "id": done.id,
+        "sha256": done.sha256,
+        "size_bytes": done.size_bytes,
+        "bytes_transferred": done.bytes_transferred,
+        "elapsed_s": round(done.elapsed_s, 3),
+    }
