@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noeira_tui import __version__
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.context import Context
 from noeira_tui.service.database import Database
 from noeira_tui.service.keys import KeyCheck
 from noeira_tui.service.problems import RequestRefusedError, answer_errors, error_answer
-from noeira_tui.service.routes import about, datasets
+from noeira_tui.service.routes import about, datasets, definitions, files, projects, revisions
 from noeira_tui.service.store import ObjectStore
 
 
 def make_app(config: ServiceConfig, database: Database, store: ObjectStore) -> FastAPI:
     """The application on a database whose tables exist and a store whose bucket exists."""
-    app = FastAPI(title="noeira catalog service", version=__version__, redirect_slashes=False, redoc_url=None)
+    app = FastAPI(title="noeira catalog service", version=version("noeira-tui"), redirect_slashes=False, redoc_url=None)
     app.state.context = Context(config, database, KeyCheck(database), store)
     answer_errors(app)
-    for module in (about, datasets):
+    for module in (about, datasets, projects, files, revisions, definitions):
         app.include_router(module.router)
     app.add_middleware(BoundedBodies, max_bytes=config.max_body_bytes)
     return app

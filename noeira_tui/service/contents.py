@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, or_, select
@@ -14,6 +14,8 @@ from noeira_tui.service.keys import Access
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import ObjectStore, StoredObject
 from noeira_tui.service.tables import Blob, Project, ProjectFile, Recording, RecordingFile, Revision, RevisionFile
+
+_NOTHING_STORED = "Nothing was uploaded for this registration: PUT the bytes to upload_url first"
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def _named_in_project(access: Access) -> ColumnElement[bool]:
 def check_stored(stored: StoredObject | None, contents: Contents) -> None:
     """Refuse with 422 unless the stored object can be the contents that were announced."""
     if stored is None:
-        raise RequestRefusedError(422, "Nothing was uploaded for this registration: PUT the bytes to upload_url first")
+        raise RequestRefusedError(422, _NOTHING_STORED)
     if stored.size_bytes != contents.size_bytes:
         raise RequestRefusedError(422, f"The stored object has {stored.size_bytes} bytes, not {contents.size_bytes}")
     if stored.sha256 is not None and stored.sha256 != contents.sha256:
@@ -79,34 +81,44 @@ def check_stored(stored: StoredObject | None, contents: Contents) -> None:
 
 @dataclass(frozen=True)
 class Upload:
-    """An uploaded object that was looked at: whether equal contents were stored before, and whether they still are."""
+    """An uploaded object that was looked at; `lost_key` names an equal one stored before whose object is gone."""
 
     object_key: str
     contents: Contents
-    former_key: str | None = None
-    former_is_whole: bool = False
+    lost_key: str | None = None
 
 
-def look_at_upload(session: Session, store: ObjectStore, access: Access, object_key: str, contents: Contents) -> Upload:
-    """Compare an uploaded object with what was announced (422 when it differs), before any row is changed.
+def look_at_upload(
+    store: ObjectStore, object_keys: Sequence[str], contents: Contents, former_key: str | None
+) -> Upload:
+    """Compare uploaded objects with what was announced, and take the first that fits (422 when none does).
 
-    Equal contents that were stored before are looked at too: if their object was lost, the new one takes its place.
+    `former_key` names equal contents that were stored before: if that object was lost, the new one takes its place.
     """
-    check_stored(store.head(object_key), contents)
-    former = readable_blob(session, access, contents)
-    if former is None:
-        return Upload(object_key, contents)
-    stored = store.head(former.object_key, digest=False)
-    whole = stored is not None and stored.size_bytes == contents.size_bytes
-    return Upload(object_key, contents, former.object_key, whole)
+    refused: RequestRefusedError | None = None
+    for object_key in object_keys:
+        try:
+            check_stored(store.head(object_key), contents)
+        except RequestRefusedError as err:
+            refused = refused or err
+            continue
+        if former_key is None:
+            return Upload(object_key, contents)
+        former = store.head(former_key, digest=False)
+        whole = former is not None and former.size_bytes == contents.size_bytes
+        return Upload(object_key, contents, None if whole else former_key)
+    raise refused or RequestRefusedError(422, _NOTHING_STORED)
 
 
-def adopt(session: Session, access: Access, upload: Upload) -> tuple[Blob, str | None]:
-    """The blob for an upload inside a write transaction, and the key of an object nobody needs once it is committed."""
-    former = readable_blob(session, access, upload.contents)
-    if former is not None and former.object_key == upload.former_key:
-        if upload.former_is_whole:
-            return former, upload.object_key
+def adopt(session: Session, access: Access, upload: Upload, known: dict[Contents, Blob]) -> tuple[Blob, str | None]:
+    """The blob for an upload inside a write transaction, and the key of an object nobody needs once it is committed.
+
+    `known` are the blobs this key may read; what is adopted is added to it, so that equal contents are stored once.
+    """
+    former = known.get(upload.contents)
+    if former is not None and former.object_key != upload.lost_key:
+        return former, upload.object_key if former.object_key != upload.object_key else None
+    if former is not None:
         former.object_key = upload.object_key
         return former, None
     blob = Blob(
@@ -117,4 +129,5 @@ def adopt(session: Session, access: Access, upload: Upload) -> tuple[Blob, str |
     )
     session.add(blob)
     session.flush()
+    known[upload.contents] = blob
     return blob, None

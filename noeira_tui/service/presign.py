@@ -11,6 +11,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from noeira_tui.core.presigned import PresignedUrl
@@ -89,10 +90,16 @@ class Signer:
         lines = "".join(f"{name}:{' '.join(headers[name].split())}\n" for name in sorted(headers))
         request = "\n".join((method, urlsplit(url).path or "/", query, lines, ";".join(sorted(headers)), payload))
         to_sign = "\n".join((ALGORITHM, stamp, self._scope(stamp), hashlib.sha256(request.encode()).hexdigest()))
-        key = f"AWS4{self.secret_key}".encode()
-        for step in (stamp[:8], self.region, "s3", "aws4_request"):
-            key = hmac.digest(key, step.encode(), "sha256")
-        return hmac.new(key, to_sign.encode(), "sha256").hexdigest()
+        key = _signing_key(self.secret_key, stamp[:8], self.region)
+        return hmac.digest(key, to_sign.encode(), "sha256").hex()
+
+
+@lru_cache(maxsize=64)
+def _signing_key(secret_key: str, day: str, region: str) -> bytes:
+    key = f"AWS4{secret_key}".encode()
+    for step in (day, region, "s3", "aws4_request"):
+        key = hmac.digest(key, step.encode(), "sha256")
+    return key
 
 
 def _encoded(text: str) -> str:

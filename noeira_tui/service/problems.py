@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
@@ -71,6 +71,14 @@ def answer_errors(app: FastAPI) -> None:
         _log.error("database: %s", err)
         answer = error_answer(503, "The database gives no answer; try again")
         answer.headers["Retry-After"] = _RETRY_AFTER_S
+        return answer
+
+    @app.exception_handler(IntegrityError)
+    async def _collided(_: Request, err: IntegrityError) -> JSONResponse:
+        # Two processes wrote the same row at the same moment; whoever repeats the request finds it there.
+        _log.warning("database: %s", err.orig)
+        answer = error_answer(503, "Somebody else changed this at the same moment; try again")
+        answer.headers["Retry-After"] = "0"
         return answer
 
     @app.exception_handler(Exception)

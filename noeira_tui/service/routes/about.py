@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from noeira_tui import __version__
 from noeira_tui.catalog.wire import EXTENSIONS
 from noeira_tui.service.context import Json
 from noeira_tui.service.problems import error_answer
@@ -17,7 +18,7 @@ _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 @router.get("/")
 async def about() -> Json:
     """The service's name, version and extensions."""
-    return {"service": "noeira-tui", "version": __version__, "extensions": list(EXTENSIONS)}
+    return {"service": "noeira-tui", "version": version("noeira-tui"), "extensions": list(EXTENSIONS)}
 
 
 @router.api_route("/api", methods=_METHODS, include_in_schema=False)

@@ -7,16 +7,22 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import DatasetRow, NewDataset, RowStatus, format_time
-from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.service.bodies import CompleteBody, DatasetBody
-from noeira_tui.service.contents import Contents, adopt, fresh_object_key, look_at_upload
+from noeira_tui.service.contents import (
+    Contents,
+    adopt,
+    fresh_object_key,
+    look_at_upload,
+    readable_blob,
+    readable_blobs,
+)
 from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
+from noeira_tui.service.finding import check_segment
 from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.tables import Dataset, DatasetUpload, now
 
 router = APIRouter(route_class=ProtectedRoute, tags=["datasets"])
-_MAX_SEGMENT = 200
 
 
 @router.get("/datasets")
@@ -49,8 +55,7 @@ def register_dataset(call: Authorised, body: DatasetBody) -> Json:
     """Announce a dataset. Every registration has its own object key; what was ready stays so until it completes."""
     call.refuse_project_keys()
     for field, text in (("name", body.name), ("version", body.version)):
-        if not is_segment(text) or len(text) > _MAX_SEGMENT:
-            raise RequestRefusedError(400, f"{field}: at most {_MAX_SEGMENT} {SEGMENT_RULE}")
+        check_segment(field, text)
     facts = body.facts()
     dataset_id = f"{facts.name}-{facts.version}"
     object_key = fresh_object_key(facts.filename)
@@ -84,12 +89,16 @@ def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> J
         upload = _upload(session, call, dataset_id, body.object_key)
         if _was_completed(upload, contents):
             return done
-        looked = look_at_upload(session, call.store, call.access, upload.object_key, contents)
+        former = readable_blob(session, call.access, contents)
+    looked = look_at_upload(
+        call.store, [upload.object_key], contents, former.object_key if former is not None else None
+    )
     with call.database.write() as session:
         upload = _upload(session, call, dataset_id, upload.object_key)
         if _was_completed(upload, contents):
             return done
-        blob, spare = adopt(session, call.access, looked)
+        known = readable_blobs(session, call.access, [contents.sha256])
+        blob, spare = adopt(session, call.access, looked, known)
         row = session.scalars(_by_id(call, dataset_id)).one()
         row.blob_pk, row.updated_at = blob.pk, now()
         _take_facts(row, NewDataset(**upload.facts))

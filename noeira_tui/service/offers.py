@@ -1,0 +1,221 @@
+"""Files offered for a recording, and their uploads completed: one file or a thousand, by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES
+from noeira_tui.core.paths import is_wire_path
+from noeira_tui.service.bodies import FileBody
+from noeira_tui.service.contents import Contents, Upload, adopt, fresh_object_key, look_at_upload, readable_blobs
+from noeira_tui.service.context import Call
+from noeira_tui.service.finding import PATH_RULE, find_recording
+from noeira_tui.service.problems import RequestRefusedError
+from noeira_tui.service.revisions import INFO_PATH, commit_working_set
+from noeira_tui.service.tables import FileUpload, Recording, RecordingFile, now
+
+_LOOKERS = 8
+_CANDIDATES = 4
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What became of one file: an upload to make, an error, or nothing to do (`unchanged`, or ready now)."""
+
+    path: str
+    object_key: str | None = None
+    error: str | None = None
+    status: int = 200
+
+
+def offer_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> list[FileResult]:
+    """Say for each file whether its contents are here already, or where they are to be put."""
+    with call.database.read() as session:
+        recording = find_recording(session, call, slug, name)
+        rows = _rows(session, recording, files)
+        # Most offers repeat what is here: those are answered without a turn at writing.
+        if all(_is_ready(rows.get(file.path), file) for file in files) and not _names_info(files):
+            return [FileResult(file.path) for file in files]
+    with call.database.write() as session:
+        recording = find_recording(session, call, slug, name, lock=True)
+        rows = _rows(session, recording, files)
+        known = readable_blobs(session, call.access, {file.sha256 for file in files})
+        results = []
+        for file in files:
+            problem = _problem(file)
+            if problem is not None:
+                results.append(problem)
+                continue
+            row = rows.get(file.path)
+            if row is None:
+                row = rows[file.path] = RecordingFile(recording_pk=recording.pk, path=file.path)
+                session.add(row)
+            blob = row.blob if _is_ready(row, file) else known.get(file.contents)
+            if blob is not None:
+                if row.blob_pk != blob.pk:
+                    row.blob_pk, row.blob, row.updated_at = blob.pk, blob, now()
+                    recording.updated_at = now()
+                row.offered_sha256 = row.offered_bytes = None
+                results.append(FileResult(file.path))
+                continue
+            upload = _register(call, recording, file)
+            session.add(upload)
+            row.offered_sha256, row.offered_bytes = file.sha256, file.size_bytes
+            results.append(FileResult(file.path, object_key=upload.object_key, status=201))
+        session.flush()
+        if _names_info(files) and _is_settled(session, recording) and _is_ready_now(rows.get(INFO_PATH)):
+            commit_working_set(session, recording)
+    return results
+
+
+def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> list[FileResult]:
+    """Look at what was uploaded and publish what fits; the objects of equal contents are removed afterwards."""
+    with call.database.read() as session:
+        recording = find_recording(session, call, slug, name)
+        rows = _rows(session, recording, files)
+        waiting = [file for file in files if not _is_ready(rows.get(file.path), file)]
+        candidates = _candidates(session, call, recording, waiting)
+        known = readable_blobs(session, call.access, {file.sha256 for file in waiting})
+    former = {contents: blob.object_key for contents, blob in known.items()}
+    looked = _look(call, waiting, candidates, former)
+    spare: list[str] = []
+    if waiting:
+        with call.database.write() as session:
+            recording = find_recording(session, call, slug, name, lock=True)
+            spare = _publish(session, call, recording, [one for one in looked.values() if isinstance(one, _Looked)])
+    for object_key in spare:
+        call.store.delete(object_key)
+    refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
+    return [refused.get((file.path, file.contents), FileResult(file.path)) for file in files]
+
+
+@dataclass(frozen=True)
+class _Looked:
+    file: FileBody
+    upload: Upload
+
+
+_Candidates = dict[tuple[str, Contents], list[str]]
+
+
+def _look(
+    call: Call, waiting: Sequence[FileBody], candidates: _Candidates, former: dict[Contents, str]
+) -> dict[tuple[str, Contents], _Looked | FileResult]:
+    def look(file: FileBody) -> _Looked | FileResult:
+        object_keys = candidates.get((file.path, file.contents))
+        if not object_keys:
+            return FileResult(file.path, error="Not registered by this API key: offer the file first", status=404)
+        try:
+            return _Looked(file, look_at_upload(call.store, object_keys, file.contents, former.get(file.contents)))
+        except RequestRefusedError as err:
+            return FileResult(file.path, error=err.message, status=err.status)
+
+    if len(waiting) == 1:
+        return {(waiting[0].path, waiting[0].contents): look(waiting[0])}
+    with ThreadPoolExecutor(_LOOKERS, "look") as pool:
+        return {(file.path, file.contents): one for file, one in zip(waiting, pool.map(look, waiting), strict=True)}
+
+
+def _publish(session: Session, call: Call, recording: Recording, looked: Sequence[_Looked]) -> list[str]:
+    rows = _rows(session, recording, [one.file for one in looked])
+    known = readable_blobs(session, call.access, {one.file.sha256 for one in looked})
+    uploads = _uploads(session, [one.upload.object_key for one in looked])
+    spare = []
+    for one in looked:
+        upload = uploads.get(one.upload.object_key)
+        row = rows.get(one.file.path)
+        if upload is None or row is None or upload.completed_at is not None:
+            # Another request completed or removed it meanwhile: its object is not ours to name or remove.
+            continue
+        blob, unneeded = adopt(session, call.access, one.upload, known)
+        if unneeded is not None:
+            spare.append(unneeded)
+        row.blob_pk, row.updated_at = blob.pk, now()
+        if (row.offered_sha256, row.offered_bytes) == (one.file.sha256, one.file.size_bytes):
+            row.offered_sha256 = row.offered_bytes = None
+        upload.completed_at = now()
+    recording.updated_at = now()
+    session.flush()
+    if _names_info(one.file for one in looked):
+        commit_working_set(session, recording)
+    return spare
+
+
+def _register(call: Call, recording: Recording, file: FileBody) -> FileUpload:
+    return FileUpload(
+        project_pk=recording.project_pk,
+        recording_pk=recording.pk,
+        api_key_id=call.access.key_id,
+        path=file.path,
+        sha256=file.sha256,
+        size_bytes=file.size_bytes,
+        object_key=fresh_object_key(file.path),
+    )
+
+
+def _problem(file: FileBody) -> FileResult | None:
+    if not is_wire_path(file.path):
+        return FileResult(file.path, error=f"Bad path {file.path[:600]!r}: {PATH_RULE}", status=400)
+    if file.size_bytes > MAX_SINGLE_PUT_BYTES:
+        return FileResult(file.path, error="Larger than one PUT may be (5 GiB)", status=413)
+    return None
+
+
+def _rows(session: Session, recording: Recording, files: Sequence[FileBody]) -> dict[str, RecordingFile]:
+    query = (
+        select(RecordingFile)
+        .where(RecordingFile.recording_pk == recording.pk, RecordingFile.path.in_({file.path for file in files}))
+        .options(joinedload(RecordingFile.blob))
+    )
+    return {row.path: row for row in session.scalars(query)}
+
+
+def _candidates(session: Session, call: Call, recording: Recording, files: Sequence[FileBody]) -> _Candidates:
+    """Open registrations of these very contents by the same key, newest first; one that is named goes alone."""
+    query = (
+        select(FileUpload)
+        .where(
+            FileUpload.recording_pk == recording.pk,
+            FileUpload.path.in_({file.path for file in files}),
+            FileUpload.api_key_id == call.access.key_id,
+            FileUpload.completed_at.is_(None),
+        )
+        .order_by(FileUpload.pk.desc())
+    )
+    named = {(file.path, file.contents): file.object_key for file in files}
+    found: _Candidates = {}
+    for upload in session.scalars(query):
+        key = (upload.path, Contents(upload.sha256, upload.size_bytes))
+        if key in named and named[key] in {None, upload.object_key}:
+            found.setdefault(key, []).append(upload.object_key)
+    return {key: keys[:_CANDIDATES] for key, keys in found.items()}
+
+
+def _uploads(session: Session, object_keys: Sequence[str]) -> dict[str, FileUpload]:
+    query = select(FileUpload).where(FileUpload.object_key.in_(object_keys))
+    return {upload.object_key: upload for upload in session.scalars(query)}
+
+
+def _is_ready(row: RecordingFile | None, file: FileBody) -> bool:
+    return row is not None and row.blob is not None and Contents(row.blob.sha256, row.blob.size_bytes) == file.contents
+
+
+def _is_ready_now(row: RecordingFile | None) -> bool:
+    return row is not None and row.blob_pk is not None
+
+
+def _is_settled(session: Session, recording: Recording) -> bool:
+    """Whether nothing of the working set is on its way."""
+    query = select(RecordingFile.pk).where(
+        RecordingFile.recording_pk == recording.pk, RecordingFile.offered_sha256.is_not(None)
+    )
+    return session.scalar(query.limit(1)) is None
+
+
+def _names_info(files: Iterable[FileBody]) -> bool:
+    return any(file.path == INFO_PATH for file in files)
