@@ -29,7 +29,7 @@ def app() -> typer.Typer:
     """The group."""
     group = typer.Typer(name="catalog", help="Catalog datasets: single files with a digest and a recipe.")
     for name, function in (("list", list_), ("show", show), ("pull", pull), ("push", push)):
-        command(group, name)(function)  # type: ignore[arg-type]
+        command(group, name)(function)
     command(group, "verify")(verify)
     command(group, "rm")(remove)
     return group
@@ -153,9 +153,7 @@ def remove(
     cli: Cli,
     dataset_id: Id,
     remote: Annotated[bool, typer.Option("--remote", help="Remove the service's copy.")] = False,
-    local: Annotated[
-        bool, typer.Option("--local", help="Free the copy here, if the service has the same bytes.")
-    ] = False,
+    local: Annotated[bool, typer.Option("--local", help="Free the copy here.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> int:
     """Remove the service's copy, or free the one here after proving that the service holds the same bytes.

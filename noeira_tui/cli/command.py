@@ -25,7 +25,7 @@ P = ParamSpec("P")
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 RootOption = Annotated[
     Path | None,
-    typer.Option("--root", metavar="DIR", help="Folder with .env, projects/ and data/.", show_default=False),
+    typer.Option("--root", metavar="DIR", help="Folder of .env, projects/, data/.", show_default=False),
 ]
 EnvFileOption = Annotated[
     Path | None, typer.Option("--env-file", metavar="FILE", help="Read this file instead of .env.", show_default=False)
@@ -89,7 +89,7 @@ def _guarded(output: Output, call: Callable[[], int | None]) -> int:
         return call() or 0
     except CancelledError as err:
         output.error(err)
-        return _stopped_by or err.exit_code
+        return err.exit_code
     except NoeiraError as err:
         output.error(err)
         return err.exit_code
@@ -102,24 +102,26 @@ def _guarded(output: Output, call: Callable[[], int | None]) -> int:
         return 130
 
 
-_stopped_by = 0
-
-
 @contextmanager
 def stoppable(cancel: CancelToken) -> Iterator[None]:
     """Ctrl-C and SIGTERM stop the work at its next chunk, so that what was transferred is kept; a second Ctrl-C stops
     at once. The exit codes are 130 and 143."""
 
+    signals: list[int] = []
+
     def stop(signum: int, frame: FrameType | None) -> None:
-        global _stopped_by
         if cancel.is_cancelled and signum == signal.SIGINT:
             raise KeyboardInterrupt
-        _stopped_by = 128 + signum
+        signals.append(signum)
         cancel.cancel()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except CancelledError as err:
+        if signals:
+            err.exit_code = 128 + signals[-1]
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -60,7 +60,7 @@ def demo(
 
     run_demo(folder, ready, stop)
     if no_app and ended_by:
-        return 128 + ended_by[-1] if ended_by[-1] != signal.SIGINT else 130
+        return 128 + ended_by[-1]
     return 0
 
 
@@ -68,11 +68,8 @@ def _app_then_stop(facts: DemoReady, stop: threading.Event) -> None:
     """Open the app in a process of its own, with the demo's settings, and end the demo with it."""
     import subprocess
 
-    child = subprocess.Popen(
-        [sys.executable, "-m", "noeira_tui"],
-        env={**os.environ, **facts.environment},
-        cwd=facts.environment["NOEIRA_ROOT"],
-    )
+    environment = {**os.environ, **facts.environment}
+    child = subprocess.Popen([sys.executable, "-m", "noeira_tui"], env=environment, cwd=environment["NOEIRA_ROOT"])
     while child.poll() is None and not stop.is_set():
         try:
             child.wait(timeout=0.2)

@@ -31,7 +31,7 @@ class Output:
 
     def data(self, document: Json) -> None:
         """Print the JSON document."""
-        print_line(json.dumps(document, ensure_ascii=True, indent=None if isinstance(document, Sequence) else None))
+        print_line(json.dumps(document))
 
     def line(self, text: str = "") -> None:
         """Print a line of data for a person."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from noeira_tui.assets.status import PackStatus
 from noeira_tui.cli import shapes
 from noeira_tui.cli.command import Cli, command
 from noeira_tui.cli.literal import literal
@@ -46,8 +47,7 @@ def status(
 
 
 def _exit_code(view: Overview, *, check: bool, unsent: bool) -> int:
-    states = [item.state for item in (*view.recordings, *view.datasets, *view.packs)]
-    if check and any(state in FAILS_CHECK for state in states):
+    if check and FAILS_CHECK & view.states:
         return CHECK_FAILED
     if unsent and (view.totals.unsent or any("still running" in reason for reason in view.unsafe_because)):
         return CHECK_FAILED
@@ -72,15 +72,7 @@ def _print_items(output: Output, view: Overview) -> None:
     rows = [
         *(_recording_row(item) for item in sorted(view.recordings, key=lambda item: trouble_rank(item.state))),
         *(_dataset_row(item) for item in sorted(view.datasets, key=lambda item: trouble_rank(item.state))),
-        *(
-            (
-                f"pack      {literal(item.pack)}@{literal(item.version)}",
-                show_size(item.size_bytes),
-                state_text(item.state),
-                literal(item.detail),
-            )
-            for item in sorted(view.packs, key=lambda item: trouble_rank(item.state))
-        ),
+        *(_pack_row(item) for item in sorted(view.packs, key=lambda item: trouble_rank(item.state))),
     ]
     if not rows:
         output.line("Nothing here yet: no projects, no catalog datasets, no assets.kv.")
@@ -115,6 +107,11 @@ def _recording_row(item: RecordingView) -> tuple[str, str, str, str]:
 
 def _dataset_row(item: DatasetView) -> tuple[str, str, str, str]:
     name = f"dataset   {literal(item.id)}"
+    return name, show_size(item.size_bytes), state_text(item.state), literal(item.detail)
+
+
+def _pack_row(item: PackStatus) -> tuple[str, str, str, str]:
+    name = f"pack      {literal(item.pack)}@{literal(item.version)}"
     return name, show_size(item.size_bytes), state_text(item.state), literal(item.detail)
 
 

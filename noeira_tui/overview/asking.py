@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from noeira_tui.catalog.lastanswer import CatalogAnswer, recall, remember
-from noeira_tui.core.errors import ConfigError, MissingSettingError, NoeiraError, ServiceError, StateError
+from noeira_tui.core.errors import ConfigError, MissingSettingError, NoeiraError, StateError
 from noeira_tui.core.settings import API_KEY, URL, Settings
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.overview.picture import ServiceView
@@ -33,11 +33,9 @@ def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]]
     try:
         url, key = settings.service_url, settings.require(API_KEY)
     except MissingSettingError as err:
-        return Asked(ServiceView(url=settings.get(URL), error=err.message, error_title=err.title, hint=err.hint))
+        return Asked(_troubled(settings.get(URL), err, reachable=None))
     except ConfigError as err:
-        return Asked(
-            ServiceView(url=settings.get(URL), reachable=False, error=err.message, error_title=err.title, hint=err.hint)
-        )
+        return Asked(_troubled(settings.get(URL), err))
     memory = CatalogMemory(db, url)
     warnings: list[str] = []
     before: tuple[CatalogAnswer, float] | None = None
@@ -50,14 +48,8 @@ def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]]
     started = time.monotonic()
     try:
         answer, latency_ms = _ask(url, key, here, before[0] if before else None)
-    except (ServiceError, ConfigError) as err:
-        view = ServiceView(
-            url=url, reachable=False, error=err.message, error_title=err.title, hint=err.hint, checked_at=time.time()
-        )
-        return _remembered(view, before, warnings)
     except NoeiraError as err:
-        warnings.append(str(err))
-        return _remembered(ServiceView(url=url, reachable=False, error=err.message), before, warnings)
+        return _remembered(_troubled(url, err), before, warnings)
     try:
         remember(memory, answer)
     except StateError as err:
@@ -71,6 +63,17 @@ def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]]
         answer_at=now,
     )
     return Asked(view, answer, True, tuple(warnings))
+
+
+def _troubled(url: str | None, err: NoeiraError, *, reachable: bool | None = False) -> ServiceView:
+    return ServiceView(
+        url=url,
+        reachable=reachable,
+        error=err.message,
+        error_title=err.title,
+        hint=err.hint,
+        checked_at=None if reachable is None else time.time(),
+    )
 
 
 def _ask(
@@ -87,8 +90,6 @@ def _ask(
 
 
 def _remembered(view: ServiceView, before: tuple[CatalogAnswer, float] | None, warnings: list[str]) -> Asked:
-    from dataclasses import replace
-
     if before is None:
         return Asked(view, None, False, tuple(warnings))
     answer, at = before

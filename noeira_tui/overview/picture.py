@@ -147,3 +147,14 @@ class Overview:
     def recordings(self) -> tuple[RecordingView, ...]:
         """The recordings of all projects."""
         return tuple(recording for project in self.projects for recording in project.recordings)
+
+    @property
+    def states(self) -> frozenset[State]:
+        """Every state that occurs."""
+        return frozenset(
+            [
+                *(item.state for item in self.recordings),
+                *(item.state for item in self.datasets),
+                *(item.state for item in self.packs),
+            ]
+        )
