@@ -13,12 +13,15 @@ from noeira_tui.core.presigned import UrlSource
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.facts import ALONE, REPLACE_NOTHING, Downloaded, Replace, TransferContext, Wanted
 from noeira_tui.transfer.fetch import Fetch
+from noeira_tui.transfer.follow import KEEP_CACHED_BYTES, drop_pages
 from noeira_tui.transfer.hashing import hash_file
-from noeira_tui.transfer.part import Part, claim, part_path, partial_bytes, place_error
+from noeira_tui.transfer.part import Part, PartLostError, claim, part_path, partial_bytes, place_error
 from noeira_tui.transfer.publish import may_replace, occupied, publish
 from noeira_tui.transfer.space import FULL, disk_full, require_space
 
 __all__ = ["download", "part_path", "partial_bytes"]
+
+_MAX_CLAIMS = 3
 
 
 def download(
@@ -68,15 +71,26 @@ class _Download:
             if self._is_wanted(self._dest):
                 return self._result(0)
             raise occupied(self._dest)
-        part = claim(self._dest, self._wanted)
-        try:
-            with _writing(self._dest, part, self._wanted):
+        for _ in range(_MAX_CLAIMS):
+            try:
+                return self._result(self._claim_and_fill())
+            except PartLostError:
+                self._progress.restart()
+        raise DestinationError(
+            f"{part_path(self._dest)} is taken away again and again.", hint="Something else removes or renames it."
+        )
+
+    def _claim_and_fill(self) -> int:
+        """Have the file published; how many of its bytes a former attempt had left. Raises PartLostError."""
+        with _writing(self._dest, self._wanted):
+            part = claim(self._dest, self._wanted)
+            try:
                 resumed_from = sum(end - first for first, end in part.done)
                 self._fill(part)
                 self._publish(part)
-        finally:
-            part.release()
-        return self._result(resumed_from)
+            finally:
+                part.release()
+        return resumed_from
 
     def _fill(self, part: Part) -> None:
         """Have the whole verified contents in `part`, with one clean retry when they are wrong."""
@@ -102,6 +116,7 @@ class _Download:
 
     def _publish(self, part: Part) -> None:
         self._progress.enter("publishing")
+        part.check_in_place()
         try:
             publish(part.path, part.fd, self._dest, self._replace)
         except DestinationError:
@@ -110,7 +125,9 @@ class _Download:
                 raise
             part.discard()
         else:
-            part.forget_journal()
+            if os.fstat(part.fd).st_size > KEEP_CACHED_BYTES:
+                drop_pages(part.fd)
+            part.published()
 
     def _is_wanted(self, path: Path) -> bool:
         try:
@@ -133,12 +150,12 @@ class _Download:
 
 
 @contextmanager
-def _writing(dest: Path, part: Part, wanted: Wanted) -> Iterator[None]:
+def _writing(dest: Path, wanted: Wanted) -> Iterator[None]:
     """Say what a failed write means."""
     try:
         yield
     except OSError as err:
         if err.errno in FULL:
-            remaining = max(0, (wanted.size_bytes or 0) - os.fstat(part.fd).st_blocks * 512)
-            raise disk_full(dest.parent, remaining) from err
+            there = partial_bytes(dest) or 0
+            raise disk_full(dest.parent, max(0, (wanted.size_bytes or 0) - there)) from err
         raise place_error(dest, err) from err

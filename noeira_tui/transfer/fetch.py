@@ -1,44 +1,30 @@
-"""Filling a `.part` from a URL and hashing it on the way."""
+"""Filling a `.part` from a URL over as many connections as pay, hashing it on the way."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
+import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
-from noeira_tui.core.errors import NetworkError, TransferError, VerificationError
 from noeira_tui.core.presigned import UrlSource
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.facts import TransferContext, Wanted
-from noeira_tui.transfer.http import Answer, Client
+from noeira_tui.transfer.follow import FrontHash, PageCacheKeeper
+from noeira_tui.transfer.halt import Halt
 from noeira_tui.transfer.part import Part
-from noeira_tui.transfer.retry import (
-    Attempts,
-    SharedUrl,
-    asks_for_fresh_url,
-    range_error,
-    refusal,
-    retry_after_s,
-)
+from noeira_tui.transfer.plan import MIN_PIECE_BYTES, Plan
+from noeira_tui.transfer.ramp import MAX_CONNECTIONS, Ramp
+from noeira_tui.transfer.retry import Attempts, SharedUrl
+from noeira_tui.transfer.worker import RestartError, Shared, Worker
 
-_BUFFER_BYTES = 1 << 20
+SMALL_BYTES = 2 * MIN_PIECE_BYTES
+"""Smaller files are fetched in the caller's thread: starting others would take longer than the file."""
+
+_TICK_S = 0.03
 _RECORD_EVERY_S = 1.0
-_CONTENT_RANGE = re.compile(r"\s*bytes\s+(?:(\d+)-(\d+)|\*)/(\d+|\*)\s*", re.IGNORECASE)
-
-
-class _RestartError(Exception):
-    """What is there cannot be gone on from."""
-
-
-@dataclass(frozen=True)
-class _Body:
-    """An answer that brings bytes from offset `first` on; `total` is the size of the whole object, where told."""
-
-    answer: Answer
-    first: int
-    total: int | None
+_HEARTBEAT_S = 10.0
 
 
 class Fetch:
@@ -52,158 +38,157 @@ class Fetch:
         self._cancel = cancel
         self._context = context
         self._url = SharedUrl(source)
-        self._attempts = Attempts(context.patience, cancel)
-        self._client = Client(context.patience, cancel)
-        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
-        self._restarts = 0
-        self.bytes_transferred = 0
+        self._attempts = Attempts(context.patience)
+        self._whole = False
+        self._restarted = False
+        self._furthest = 0
+        self._workers: list[Worker] = []
+        self._lock = threading.Lock()
 
     @property
     def requests(self) -> int:
-        return self._client.requests
+        return sum(worker.client.requests for worker in self._workers)
+
+    @property
+    def bytes_transferred(self) -> int:
+        return sum(worker.received for worker in self._workers)
 
     def run(self, part: Part) -> str:
         """Fetch what is missing and return the sha256 of everything that is in the part then."""
-        with self._client:
-            while True:
-                try:
-                    return self._run_once(part)
-                except _RestartError:
-                    part.restart()
-                    self._progress.restart()
-
-    def _run_once(self, part: Part) -> str:
-        size = self._wanted.size_bytes
-        front = part.done[0][1] if part.done and part.done[0][0] == 0 else 0
-        if size is not None and front > size:
-            self._restart(VerificationError("", expected=self._wanted.sha256, actual=""))
-        digest = hashlib.sha256()
-        self._progress.expect(size_bytes=size)
-        self._rehash(part, front, digest)
-        os.ftruncate(part.fd, front)
-        self._progress.enter("downloading")
-        complete = size is not None and front == size
-        while not complete:
-            before = front
+        while True:
+            plan = Plan(self._wanted.size_bytes, part.done)
+            self._progress.expect(size_bytes=plan.size)
+            self._progress.already(sum(end - first for first, end in plan.written()))
+            attempt = self._attempt(part, plan)
             try:
-                front, complete = self._stretch(part, front, digest)
-                self._attempts.progressed()
-            except (NetworkError, TransferError) as err:
-                front = os.fstat(part.fd).st_size
-                self._note_failure(err, front - before)
-        part.record(((0, front),) if front else (), front)
-        return digest.hexdigest()
+                return attempt.run()
+            except RestartError as restart:
+                self._note_restart(restart, plan)
+            part.restart()
+            self._progress.restart()
 
-    def _note_failure(self, err: TransferError, brought: int) -> None:
-        retry_after = getattr(err, "retry_after_s", None)
-        self._attempts.failed(err, retry_after, brought=brought)
-        self._attempts.wait()
+    def add_worker(self, shared: Shared) -> Worker:
+        """A new connection, counted."""
+        worker = Worker(shared)
+        with self._lock:
+            self._workers.append(worker)
+        return worker
 
-    def _restart(self, error: TransferError) -> None:
-        self._restarts += 1
-        if self._restarts > 1:
-            raise error
-        raise _RestartError
-
-    def _rehash(self, part: Part, front: int, digest: hashlib._Hash) -> None:
-        self._progress.enter("hashing")
-        offset = 0
-        while offset < front:
-            self._cancel.check()
-            count = os.preadv(part.fd, [self._buffer[: front - offset]], offset)
-            if not count:
-                break
-            digest.update(self._buffer[:count])
-            offset += count
-            self._progress.already(count)
-
-    def _stretch(self, part: Part, front: int, digest: hashlib._Hash) -> tuple[int, bool]:
-        """Read one answer from `front` on; where that got to, and whether that is the end."""
-        body = self._open(front)
-        if body is None:
-            return front, False
-        answer, size = body.answer, self._wanted.size_bytes if self._wanted.size_bytes is not None else body.total
-        if body.first != front:
-            answer.close()
-            raise _RestartError
-        recorded = time.monotonic()
-        try:
-            while count := answer.read_into(self._buffer):
-                self._context.limit.take(count, self._cancel)
-                self._cancel.check()
-                if size is not None and front + count > size:
-                    self._too_long(answer, size)
-                chunk = self._buffer[:count]
-                _write_all(part.fd, chunk, front)
-                digest.update(chunk)
-                front += count
-                self.bytes_transferred += count
-                self._progress.advance(count)
-                self._attempts.progressed()
-                self._url.progressed()
-                if time.monotonic() - recorded > _RECORD_EVERY_S:
-                    part.record(((0, front),))
-                    recorded = time.monotonic()
-        finally:
-            answer.close()
-            part.record(((0, front),) if front else ())
-        return front, size is None or front == size
-
-    def _open(self, front: int) -> _Body | None:
-        """The answer to a request for everything from `front` on; None when a fresh URL has to be tried first."""
-        url, generation = self._url.get()
-        headers = {"Accept-Encoding": "identity", "User-Agent": "noeira-tui"}
-        if front:
-            headers["Range"] = f"bytes={front}-"
-        answer = self._client.get(url, headers)
-        if answer.status == 200:
-            if front:
-                self._progress.enter("restarting: the server ignores ranges")
-            return _Body(answer, 0, answer.left)
-        if answer.status == 206:
-            return self._partial(answer, front)
-        body = answer.text()
-        answer.close()
-        if answer.status == 416:
-            self._restart(refusal(answer, body))
-        if asks_for_fresh_url(answer, body):
-            self._url.refused(generation, refusal(answer, body))
-            return None
-        error = refusal(answer, body)
-        self._attempts.failed(error, retry_after_s(answer.header("Retry-After")))
-        self._attempts.wait()
-        return None
-
-    def _partial(self, answer: Answer, front: int) -> _Body:
-        found = _CONTENT_RANGE.fullmatch(answer.header("Content-Range") or "")
-        if found is None or found[1] is None:
-            answer.close()
-            raise range_error(answer, "sent a part without saying which")
-        if int(found[1]) != front:
-            answer.close()
-            raise range_error(answer, f"sent bytes from {found[1]} on when asked for {front}")
-        total = None if found[3] == "*" else int(found[3])
-        if None not in (total, self._wanted.size_bytes) and total != self._wanted.size_bytes:
-            answer.close()
-            raise self._other_size(total)
-        return _Body(answer, front, total)
-
-    def _too_long(self, answer: Answer, size: int) -> None:
-        self._client.close()
-        self._restart(self._other_size(None))
-
-    def _other_size(self, total: int | None) -> VerificationError:
-        told = "more" if total is None else f"{total:,}"
-        return VerificationError(
-            f"The object has {told} bytes where {self._wanted.size_bytes:,} are promised.",
-            expected=self._wanted.sha256,
-            actual="",
-            hint="The store and the catalog disagree; push the dataset again.",
+    def _attempt(self, part: Part, plan: Plan) -> _Attempt:
+        halt = Halt(self._cancel)
+        ramp = Ramp(time.monotonic())
+        shared = Shared(
+            part=part,
+            plan=plan,
+            wanted=self._wanted,
+            url=self._url,
+            attempts=self._attempts,
+            progress=self._progress,
+            halt=halt,
+            context=self._context,
+            ranges_work=lambda: ramp.ranges_work(time.monotonic(), plan.moved),
+            stumbled=lambda: ramp.stumbled(time.monotonic()),
+            whole=self._whole,
         )
+        return _Attempt(shared, ramp, lambda: self.add_worker(shared))
+
+    def _note_restart(self, restart: RestartError, plan: Plan) -> None:
+        """Raise the error behind a restart when another one would only repeat it."""
+        if restart.whole:
+            self._whole = True
+            further = plan.moved > self._furthest
+            self._furthest = max(self._furthest, plan.moved)
+            self._attempts.failed(restart.error, self._attempts.ticket(), brought=int(further))
+            self._progress.enter("starting again: the server sends only whole files")
+        elif self._restarted:
+            raise restart.error
+        self._restarted = self._restarted or not restart.whole
 
 
-def _write_all(fd: int, chunk: memoryview, offset: int) -> None:
-    while chunk:
-        written = os.pwrite(fd, chunk, offset)
-        chunk = chunk[written:]
-        offset += written
+class _Attempt:
+    """One run of connections, hash and page cache over one plan; ends with all of its threads."""
+
+    def __init__(self, shared: Shared, ramp: Ramp, new_worker: Callable[[], Worker]) -> None:
+        self._s = shared
+        self._ramp = ramp
+        self._new_worker = new_worker
+        self._front = FrontHash(shared.part.fd, shared.plan, shared.halt)
+        self._live = 0
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor
+        shared.halt.when_over(shared.plan.stop)
+
+    def run(self) -> str:
+        size = self._s.plan.size
+        self._s.progress.enter("downloading")
+        if size is not None and size <= SMALL_BYTES:
+            self._live = 1
+            self._new_worker().run(lambda: 0 if self._s.whole else 1)
+            self._front.run()
+            return self._front.hexdigest()
+        keeper = PageCacheKeeper(self._s.part.fd, self._front)
+        with ThreadPoolExecutor(MAX_CONNECTIONS + 2, thread_name_prefix="transfer") as self._pool:
+            try:
+                self._start(self._front.run)
+                self._start(keeper.run)
+                self._steer()
+            finally:
+                keeper.finish()
+                self._s.halt.finish()
+        if self._s.halt.error is not None:
+            raise self._s.halt.error
+        return self._front.hexdigest()
+
+    def _steer(self) -> None:
+        """Start and retire connections, and keep the journal, until all is hashed or something failed."""
+        plan, halt, front = self._s.plan, self._s.halt, self._front
+        recorded = beat = time.monotonic()
+        known = plan.moved
+        while not halt.is_over and not (plan.complete and front.hashed == plan.size):
+            if halt.user.is_cancelled:
+                halt.user.check()
+            now = time.monotonic()
+            if plan.complete:
+                self._s.progress.enter("verifying")
+            self._ramp.observe(now, plan.moved, plan.written_bytes - front.hashed)
+            self._fill_up()
+            if now - recorded >= _RECORD_EVERY_S:
+                recorded = now
+                if plan.moved != known or now - beat > _HEARTBEAT_S:
+                    self._s.part.record(plan.written, plan.size)
+                    known, beat = plan.moved, now
+            plan.wait_changed(_TICK_S)
+
+    def _fill_up(self) -> None:
+        with self._lock:
+            missing = min(self._ramp.target, self._useful()) - self._live
+            self._live += max(0, missing)
+        for _ in range(missing):
+            self._start(partial(self._work, self._new_worker()))
+
+    def _useful(self) -> int:
+        """How many connections there is work for."""
+        plan = self._s.plan
+        if plan.complete:
+            return 0
+        return max(1, self._live + -(-plan.waiting_bytes // MIN_PIECE_BYTES))
+
+    def _work(self, worker: Worker) -> None:
+        try:
+            worker.run(self._share)
+        finally:
+            with self._lock:
+                self._live -= 1
+
+    def _share(self) -> int:
+        """Between how many connections the rest is divided: 0 for one that takes all, -1 when there are too many."""
+        if self._s.whole:
+            return 0
+        return -1 if self._live > self._ramp.target else self._ramp.target
+
+    def _start(self, action: Callable[[], None]) -> None:
+        def settle(done: Future[None]) -> None:
+            if (error := done.exception()) is not None:
+                self._s.halt.fail(error)
+
+        self._pool.submit(action).add_done_callback(settle)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from noeira_tui.transfer.owner import Owner
+from noeira_tui.core.owner import ProcessOwner
+from noeira_tui.transfer.ranges import Range, Ranges
 
 VERSION = 1
 _MAX_BYTES = 4 << 20
@@ -15,15 +16,17 @@ _MAX_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Journal:
-    """`done` holds the written byte ranges as (first, end) pairs in order, end excluded.
+    """`done` holds the written byte ranges in order; `token` names the one claim that writes this journal.
 
-    They are where to go on from, never a proof: what they cover is hashed again before anything is published.
+    The ranges are where to go on from, never a proof: what they cover is hashed again before anything is published.
+    `owner` is None once the writer let go.
     """
 
     sha256: str
     size_bytes: int | None
-    owner: Owner
-    done: tuple[tuple[int, int], ...] = ()
+    token: str
+    owner: ProcessOwner | None
+    done: tuple[Range, ...] = ()
 
     @property
     def done_bytes(self) -> int:
@@ -42,8 +45,9 @@ def read_journal(path: Path) -> Journal | None:
         return Journal(
             sha256=str(loaded["digest"]),
             size_bytes=None if size is None else int(size),
-            owner=Owner(str(owner["host"]), int(owner["pid"]), str(owner["start"]), str(owner["token"])),
-            done=_merged([(int(first), int(end)) for first, end in loaded["done"]]),
+            token=str(loaded["token"]),
+            owner=None if owner is None else _owner(owner),
+            done=Ranges((int(first), int(end)) for first, end in loaded["done"]).frozen(),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -51,17 +55,17 @@ def read_journal(path: Path) -> Journal | None:
 
 def write_journal(path: Path, journal: Journal) -> None:
     """Replace the journal in one step. It is a hint, so it is not synced. Raises OSError."""
-    owner = journal.owner
     text = json.dumps(
         {
             "version": VERSION,
             "digest": journal.sha256,
             "size": journal.size_bytes,
             "done": journal.done,
-            "owner": {"host": owner.host, "pid": owner.pid, "start": owner.start, "token": owner.token},
+            "token": journal.token,
+            "owner": None if journal.owner is None else asdict(journal.owner),
         }
     )
-    beside = path.with_name(f"{path.name}.{owner.token}")
+    beside = path.with_name(f"{path.name}.{journal.token}")
     try:
         beside.write_text(text, "utf-8")
         beside.replace(path)
@@ -70,7 +74,7 @@ def write_journal(path: Path, journal: Journal) -> None:
         raise
 
 
-def silent_s(path: Path) -> float:
+def heartbeat_age_s(path: Path) -> float:
     """How long ago the journal was written."""
     try:
         return time.time() - path.stat().st_mtime
@@ -78,13 +82,9 @@ def silent_s(path: Path) -> float:
         return float("inf")
 
 
-def _merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    merged: list[tuple[int, int]] = []
-    for first, end in sorted(ranges):
-        if first < 0 or end <= first:
-            continue
-        if merged and first <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((first, end))
-    return tuple(merged)
+def _owner(loaded: dict[str, object]) -> ProcessOwner:
+    pid = loaded["pid"]
+    if not isinstance(pid, int):
+        raise TypeError("pid")
+    words = [str(loaded[name]) for name in ("host", "boot_id", "pid_namespace", "start_time")]
+    return ProcessOwner(words[0], words[1], words[2], pid, words[3])

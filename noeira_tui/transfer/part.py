@@ -9,15 +9,21 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from dataclasses import dataclass, replace
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from noeira_tui.core.errors import DestinationError
+from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.transfer.facts import Wanted
-from noeira_tui.transfer.journal import Journal, read_journal, silent_s, write_journal
-from noeira_tui.transfer.owner import Owner
+from noeira_tui.transfer.journal import Journal, heartbeat_age_s, read_journal, write_journal
+from noeira_tui.transfer.ranges import Range, Ranges
 
 _PLACE_HINT = "Check the folder's permissions, or name another place."
+_OLD_S = 60.0
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def part_path(dest: Path) -> Path:
@@ -33,87 +39,114 @@ def journal_path(part: Path) -> Path:
 def partial_bytes(dest: Path) -> int | None:
     """How much of an interrupted download lies beside `dest`, as its journal says; None when there is nothing."""
     part = part_path(dest)
+    journal = read_journal(journal_path(part))
     try:
         size = part.stat().st_size
     except OSError:
         return None
-    journal = read_journal(journal_path(part))
-    return None if journal is None else min(journal.done_bytes, size)
+    return None if journal is None else sum(end - first for first, end in Ranges(journal.done).below(size))
 
 
-@dataclass
+class PartLostError(Exception):
+    """Another process took the `.part` over, or somebody removed it. Never leaves this package."""
+
+
 class Part:
     """A claimed `.part`, open for writing. `done` are the byte ranges that may be resumed from."""
 
-    path: Path
-    fd: int
-    journal: Journal
+    def __init__(self, path: Path, fd: int, journal: Journal) -> None:
+        self.path = path
+        self.fd = fd
+        self._journal = journal
+        self._lock = threading.Lock()
 
     @property
-    def done(self) -> tuple[tuple[int, int], ...]:
-        return self.journal.done
+    def done(self) -> tuple[Range, ...]:
+        return self._journal.done
 
-    def record(self, done: tuple[tuple[int, int], ...], size_bytes: int | None = None) -> None:
-        """Write down what is done. Also the sign of life that other hosts look for."""
-        size = self.journal.size_bytes if size_bytes is None else size_bytes
-        self.journal = replace(self.journal, done=done, size_bytes=size)
-        write_journal(journal_path(self.path), self.journal)
+    def record(self, done: Callable[[], tuple[Range, ...]], size_bytes: int | None = None) -> None:
+        """Write down what is done; also the sign of life that other hosts look for.
 
-    def is_ours(self) -> bool:
-        """Whether nobody took it over, taking us for dead."""
-        found = read_journal(journal_path(self.path))
-        return found is not None and found.owner.token == self.journal.owner.token
+        `done` is asked under the lock, so that a later note never tells less than an earlier one.
+
+        Raises PartLostError when another process took the part over, taking us for dead.
+        """
+        with self._lock:
+            self._check_ours()
+            size = self._journal.size_bytes if size_bytes is None else size_bytes
+            self._journal = replace(self._journal, done=done(), size_bytes=size)
+            write_journal(journal_path(self.path), self._journal)
 
     def restart(self) -> None:
         """Forget everything that was written."""
+        self.record(tuple)
         os.ftruncate(self.fd, 0)
-        self.record(())
+
+    def check_in_place(self) -> None:
+        """Raise PartLostError unless the name still means the file we write, and the claim is still ours."""
+        self._check_ours()
+        try:
+            named, held = self.path.lstat(), os.fstat(self.fd)
+        except FileNotFoundError:
+            raise PartLostError from None
+        if (named.st_dev, named.st_ino) != (held.st_dev, held.st_ino):
+            raise PartLostError
 
     def release(self) -> None:
-        """Let go of it; what was written stays for the next run, of this process or another one."""
+        """Let go of it; what was written stays for the next run. Of an empty one nothing stays."""
         if self.fd < 0:
             return
-        owner = replace(self.journal.owner, pid=0, start="")
         try:
-            if self.is_ours():
-                write_journal(journal_path(self.path), replace(self.journal, owner=owner))
+            with self._lock:
+                self._check_ours()
+                if self._journal.done:
+                    write_journal(journal_path(self.path), replace(self._journal, owner=None))
+                else:
+                    self.discard()
+        except (OSError, PartLostError):
+            # On a full disk the last journal stays: this process will then have to end before others take over.
+            return
         finally:
-            self.close()
+            self._close()
 
-    def close(self) -> None:
+    def discard(self) -> None:
+        """Remove it and its journal."""
+        self._close()
+        self.path.unlink(missing_ok=True)
+        journal_path(self.path).unlink(missing_ok=True)
+
+    def published(self) -> None:
+        """Remove the journal after the file got its final name."""
+        self._close()
+        journal_path(self.path).unlink(missing_ok=True)
+
+    def _close(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
 
-    def discard(self) -> None:
-        """Remove it and its journal."""
-        self.close()
-        self.path.unlink(missing_ok=True)
-        journal_path(self.path).unlink(missing_ok=True)
-
-    def forget_journal(self) -> None:
-        """Remove the journal after the file was published."""
-        self.close()
-        journal_path(self.path).unlink(missing_ok=True)
+    def _check_ours(self) -> None:
+        found = read_journal(journal_path(self.path))
+        if found is not None and found.token != self._journal.token:
+            raise PartLostError
 
 
 def claim(dest: Path, wanted: Wanted) -> Part:
     """Make the folder, claim the `.part` or, when a living process writes it, one of our own.
 
-    Raises DestinationError when the place cannot be written.
+    Raises DestinationError when the place cannot be written, OSError when the disk is full.
     """
-    me = Owner.me()
+    token = secrets.token_hex(8)
     part = part_path(dest)
+    own = part.with_name(f"{part.name}.{os.getpid()}-{token[:6]}")
     try:
         dest.parent.mkdir(parents=True, exist_ok=True)
-        claimed = _try_claim(part, wanted, me)
-        if claimed is None:
-            own = part.with_name(f"{part.name}.{me.pid}-{me.token[:6]}")
-            claimed = _try_claim(own, wanted, me)
     except OSError as err:
         raise place_error(dest, err) from err
+    claimed = _try_claim(part, wanted, token) or _try_claim(own, wanted, token)
     if claimed is None:
         raise DestinationError(f"{part} cannot be claimed.", hint=_PLACE_HINT)
+    _sweep(part, claimed.path)
     return claimed
 
 
@@ -124,56 +157,63 @@ def place_error(dest: Path, err: OSError) -> DestinationError:
         return DestinationError(f"{dest}: {reason}.", hint="This file system cannot hold a file of that size.")
     if err.errno in {errno.ENOTDIR, errno.EEXIST}:
         return DestinationError(f"{dest.parent} is not a folder.", hint="Name another place.")
+    if err.errno in {errno.ELOOP, errno.EISDIR}:
+        return DestinationError(f"{part_path(dest)} is not a plain file.", hint="Move it away.")
     return DestinationError(f"{dest} cannot be written: {reason}.", hint=_PLACE_HINT)
 
 
-def _try_claim(part: Path, wanted: Wanted, me: Owner) -> Part | None:
+def _try_claim(part: Path, wanted: Wanted, token: str) -> Part | None:
     """The claimed part, or None when a living process has it."""
-    fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    fd = os.open(part, _FLAGS, 0o666)
     try:
         found = read_journal(journal_path(part))
         if not _may_take(fd, part, found):
             os.close(fd)
             return None
-        stat = os.fstat(fd)
-        if stat.st_nlink > 1:
-            # A second name for somebody's file: writing here would write there.
+        if os.fstat(fd).st_nlink > 1:
+            # A second name of somebody's file: writing here would write there.
             os.close(fd)
             part.unlink()
-            fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-            found = None
-            stat = os.fstat(fd)
-        done = _resumable(stat.st_size, found, wanted)
-        claimed = Part(part, fd, Journal(wanted.sha256, wanted.size_bytes, me, done))
+            fd, found = os.open(part, _FLAGS | os.O_EXCL, 0o666), None
+        done = _resumable(os.fstat(fd).st_size, found, wanted)
         if not done:
             os.ftruncate(fd, 0)
-        claimed.record(done)
-        return claimed
+        journal = Journal(wanted.sha256, wanted.size_bytes, token, ProcessOwner.me(), done)
+        write_journal(journal_path(part), journal)
     except BaseException:
         os.close(fd)
         raise
+    return Part(part, fd, journal)
 
 
 def _may_take(fd: int, part: Path, found: Journal | None) -> bool:
-    locked = False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        locked = True
-    except BlockingIOError:
-        locked = False
-    except OSError:
-        # No locks on this file system: the record alone decides.
-        locked = True
+    locked = _lock(fd)
     on_disk = part.stat(follow_symlinks=False)
     if (on_disk.st_dev, on_disk.st_ino) != (os.fstat(fd).st_dev, os.fstat(fd).st_ino):
         return False
-    if found is not None and not found.owner.is_gone(silent_s(journal_path(part))):
-        return locked and found.owner.pid == os.getpid() and found.owner.start == Owner.me().start
-    # A lock without a living owner in the record: a process that is just beginning, or a lie. Not worth a wait.
-    return locked
+    if found is None or found.owner is None:
+        # A lock without an owner: a process that is just beginning, or a lie. Neither is worth a wait.
+        return locked
+    if found.owner == ProcessOwner.me():
+        return locked
+    # A record is worth more than a lock: locks outlive processes on some network file systems.
+    return found.owner.is_gone(heartbeat_age_s(journal_path(part)))
 
 
-def _resumable(size: int, found: Journal | None, wanted: Wanted) -> tuple[tuple[int, int], ...]:
+def _lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # No locks on this file system: the record alone decides.
+        return True
+    return True
+
+
+def _resumable(size: int, found: Journal | None, wanted: Wanted) -> tuple[Range, ...]:
+    if wanted.size_bytes is not None and size > wanted.size_bytes:
+        return ()
     if found is None:
         # Another tool's, or the journal was lost: perhaps a good beginning, which hashing will tell.
         return ((0, size),) if size else ()
@@ -181,4 +221,25 @@ def _resumable(size: int, found: Journal | None, wanted: Wanted) -> tuple[tuple[
         return ()
     if None not in (found.size_bytes, wanted.size_bytes) and found.size_bytes != wanted.size_bytes:
         return ()
-    return tuple((first, min(end, size)) for first, end in found.done if first < size)
+    return Ranges(found.done).below(size)
+
+
+def _sweep(part: Path, ours: Path) -> None:
+    """Remove what killed processes left: parts of their own, and journals that were half written."""
+    for journal in part.parent.glob(f"{_literal(part.name)}.*-*.journal"):
+        own = journal.with_name(journal.name.removesuffix(".journal"))
+        found = read_journal(journal)
+        if own == ours or found is None:
+            continue
+        if found.owner is None or found.owner.is_gone(heartbeat_age_s(journal)):
+            own.unlink(missing_ok=True)
+            journal.unlink(missing_ok=True)
+    for torn in part.parent.glob(f"{_literal(journal_path(part).name)}.*"):
+        if _OLD_S < heartbeat_age_s(torn) < float("inf"):
+            torn.unlink(missing_ok=True)
+
+
+def _literal(name: str) -> str:
+    from glob import escape
+
+    return escape(name)

@@ -9,7 +9,7 @@ import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from noeira_tui.core.errors import NetworkError, StorageRefusedError, TransferError
+from noeira_tui.core.errors import StorageRefusedError, TransferError
 from noeira_tui.core.presigned import PresignedUrl, UrlSource
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import plain_body
@@ -23,14 +23,22 @@ _ABOUT_TO_EXPIRE_S = 20.0
 
 
 class Attempts:
-    """Counts tries in a row that brought nothing, and holds everybody back while the server asks for it."""
+    """Counts rounds of tries that brought nothing, and holds everybody back while the server asks for it.
 
-    def __init__(self, patience: Patience, cancel: CancelToken) -> None:
+    Sixteen connections that fail together are one round: a failure counts only when its try began after the last one
+    that counted.
+    """
+
+    def __init__(self, patience: Patience) -> None:
         self._patience = patience
-        self._cancel = cancel
         self._lock = threading.Lock()
         self._failures = 0
+        self._round = 0
         self._not_before = 0.0
+
+    def ticket(self) -> int:
+        """The round that a try beginning now belongs to."""
+        return self._round
 
     def progressed(self) -> None:
         """Bytes arrived: earlier failures are forgiven."""
@@ -38,28 +46,32 @@ class Attempts:
             with self._lock:
                 self._failures = 0
 
-    def wait(self) -> None:
+    def wait(self, cancel: CancelToken) -> None:
         """Wait for as long as the server or the backoff asks. Raises CancelledError."""
         while (left_s := self._not_before - time.monotonic()) > 0:
-            self._cancel.sleep(min(left_s, 1.0))
-        self._cancel.check()
+            cancel.sleep(min(left_s, 1.0))
+        cancel.check()
 
-    def failed(self, error: TransferError, retry_after_s: float | None = None, *, brought: int = 0) -> None:
-        """Take note of a failed try and raise `error` once there were too many; a try that brought bytes is cheap.
+    def failed(
+        self, error: TransferError, ticket: int, *, brought: int = 0, retry_after_s: float | None = None
+    ) -> None:
+        """Take note of a failed try; raise `error` when it can never succeed, or after too many rounds of them.
 
-        A starved connection never counts as progress: else a dribble would keep a transfer alive for ever.
+        A try that brought bytes is cheap, but a starved connection never counts as progress: else a dribble would keep
+        a transfer alive for ever.
         """
         if not error.retryable:
             raise error
         with self._lock:
+            delay_s = self._patience.backoff_s / 10
             if brought and not isinstance(error, StalledError):
                 self._failures = 0
-                delay_s = self._patience.backoff_s / 10
-            else:
+            elif ticket == self._round:
+                self._round += 1
                 self._failures += 1
+                if self._failures >= self._patience.attempts:
+                    raise error
                 delay_s = self._patience.backoff_s * 2 ** (self._failures - 1)
-            if self._failures >= self._patience.attempts:
-                raise error
             delay_s = min(delay_s, self._patience.backoff_max_s) * random.uniform(0.75, 1.25)
             if retry_after_s is not None:
                 delay_s = max(delay_s, min(retry_after_s, self._patience.retry_after_max_s))
@@ -75,25 +87,24 @@ class SharedUrl:
         self._presigned: PresignedUrl | None = None
         self._generation = 0
         self._fruitless = 0
+        self._trusts_clock = True
 
     def get(self) -> tuple[str, int]:
         """The URL and its generation; a fresh one when the present one is about to expire."""
         with self._lock:
             if self._presigned is None:
                 self._presigned = self._source.current()
-                if self._presigned.expires_within(_ABOUT_TO_EXPIRE_S):
-                    self._presigned = self._source.refresh()
-            elif self._presigned.expires_within(_ABOUT_TO_EXPIRE_S) and not self._fruitless:
-                self._fruitless += 1
-                self._generation += 1
-                self._presigned = self._source.refresh()
+            if self._trusts_clock and self._presigned.expires_within(_ABOUT_TO_EXPIRE_S):
+                self._renew()
+                # A URL that is born expired tells of a wrong clock: from then on only refusals count.
+                self._trusts_clock = not self._presigned.expires_within(_ABOUT_TO_EXPIRE_S)
             return self._presigned.url, self._generation
 
     def progressed(self) -> None:
         """Bytes arrived with the present URL."""
         self._fruitless = 0
 
-    def refused(self, generation: int, error: StorageRefusedError) -> None:
+    def refused(self, generation: int, error: TransferError) -> None:
         """The URL of `generation` was refused: get a fresh one unless another connection already did.
 
         Raises `error` when fresh URLs do not help.
@@ -104,8 +115,11 @@ class SharedUrl:
             if self._fruitless >= _MAX_REFRESHES:
                 raise error
             self._fruitless += 1
-            self._presigned = self._source.refresh()
-            self._generation += 1
+            self._renew()
+
+    def _renew(self) -> None:
+        self._presigned = self._source.refresh()
+        self._generation += 1
 
 
 def asks_for_fresh_url(answer: Answer, body: str) -> bool:
@@ -146,8 +160,3 @@ def retry_after_s(value: str | None) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
-
-
-def range_error(answer: Answer, what: str) -> NetworkError:
-    """A server that answers a range with something else; trying again may reach a better one."""
-    return NetworkError(f"{answer.shown_url} {what}.", title="Odd answer")

@@ -85,7 +85,7 @@ class _Upload:
         self._cancel = cancel
         self._context = context
         self._url = SharedUrl(target)
-        self._attempts = Attempts(context.patience, cancel)
+        self._attempts = Attempts(context.patience)
         self._client = Client(context.patience, cancel)
         self._buffer = memoryview(bytearray(_BUFFER_BYTES))
         self._bytes_transferred = 0
@@ -114,11 +114,12 @@ class _Upload:
     def _try(self) -> _Sent | None:
         """One PUT of the whole file; None when it has to be tried again."""
         url, generation = self._url.get()
+        ticket = self._attempts.ticket()
         try:
             sent = self._put(url)
         except NetworkError as err:
-            self._attempts.failed(err)
-            self._attempts.wait()
+            self._attempts.failed(err, ticket)
+            self._attempts.wait(self._cancel)
             return None
         answer = sent.answer
         body = "" if answer.status in _STORED else answer.text()
@@ -129,8 +130,8 @@ class _Upload:
         if asks_for_fresh_url(answer, body):
             self._url.refused(generation, error)
             return None
-        self._attempts.failed(error, retry_after_s(answer.header("Retry-After")))
-        self._attempts.wait()
+        self._attempts.failed(error, ticket, retry_after_s=retry_after_s(answer.header("Retry-After")))
+        self._attempts.wait(self._cancel)
         return None
 
     def _put(self, url: str) -> _Sent:

@@ -1,0 +1,79 @@
+"""Hashing a file behind the front while later parts of it still arrive, and keeping it out of the page cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+
+from noeira_tui.core.progress import CancelToken
+from noeira_tui.transfer.plan import Plan
+
+_BLOCK_BYTES = 2 << 20
+_DROP_EVERY_BYTES = 16 << 20
+_DROP_BEHIND_BYTES = 128 << 20
+KEEP_CACHED_BYTES = 64 << 20
+"""Files up to this size stay in the page cache: who pulls them will read them soon."""
+
+
+class FrontHash:
+    """The sha256 of the contiguous front, read back from the file: what is verified is what was written."""
+
+    def __init__(self, fd: int, plan: Plan, halt: CancelToken) -> None:
+        self._fd = fd
+        self._plan = plan
+        self._halt = halt
+        self._digest = hashlib.sha256()
+        self.hashed = 0
+
+    def run(self) -> None:
+        """Follow the front until the plan is complete or stopped. Raises OSError, CancelledError."""
+        buffer = memoryview(bytearray(_BLOCK_BYTES))
+        while (front := self._plan.front_beyond(self.hashed)) > self.hashed:
+            while self.hashed < front:
+                self._halt.check()
+                count = os.preadv(self._fd, [buffer[: front - self.hashed]], self.hashed)
+                if not count:
+                    raise OSError(5, "the file became shorter while it was written")
+                self._digest.update(buffer[:count])
+                self.hashed += count
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
+class PageCacheKeeper:
+    """Writes back behind the front and drops what was hashed: a large pull must not push a training job's files out."""
+
+    def __init__(self, fd: int, follower: FrontHash) -> None:
+        self._fd = fd
+        self._follower = follower
+        self._over = threading.Event()
+        if sys.platform == "darwin":
+            import fcntl
+
+            fcntl.fcntl(fd, 48, 1)  # F_NOCACHE, which the module does not name
+
+    def run(self) -> None:
+        """Follow the hash until told that it is over."""
+        started = dropped = 0
+        while not self._over.wait(0.02):
+            hashed = self._follower.hashed
+            if hashed - started >= _DROP_EVERY_BYTES:
+                # For dirty pages this begins the writing; they go when they are clean, at the next pass.
+                drop_pages(self._fd, started, hashed - started)
+                started = hashed
+            if started - dropped >= 2 * _DROP_BEHIND_BYTES:
+                drop_pages(self._fd, dropped, _DROP_BEHIND_BYTES)
+                dropped += _DROP_BEHIND_BYTES
+
+    def finish(self) -> None:
+        """End `run`."""
+        self._over.set()
+
+
+def drop_pages(fd: int, first: int = 0, length: int = 0) -> None:
+    """Tell the system that a part of a file (to its end for length 0) will not be read soon: a hint, no more."""
+    if sys.platform == "linux":
+        os.posix_fadvise(fd, first, length, os.POSIX_FADV_DONTNEED)

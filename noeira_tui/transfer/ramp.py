@@ -1,0 +1,67 @@
+"""How many connections a download uses: more as long as more of them bring more."""
+
+from __future__ import annotations
+
+MAX_CONNECTIONS = 16
+FIRST_CONNECTIONS = 4
+_WINDOW_S = 0.06
+_LONG_WINDOW_S = 1.0
+_ENOUGH_A_CONNECTION_BYTES = 1 << 20
+_WORTH_IT = 1.15
+_FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 16.0
+_PAUSE_AFTER_STUMBLE_S = 5.0
+_MAX_LAG_BYTES = 192 << 20
+
+
+class Ramp:
+    """Doubles the connections while the rate follows; asks again later when it does not. Not locked."""
+
+    def __init__(self, now: float) -> None:
+        self.target = 1
+        self._ranges_work = False
+        self._since = now
+        self._moved = 0
+        self._best = 0.0
+        self._pause_s = _FIRST_PAUSE_S
+        self._held_until = 0.0
+        self._stumbled_until = 0.0
+
+    def ranges_work(self, now: float, moved: int) -> None:
+        """The server answered a range: several connections make sense."""
+        if not self._ranges_work:
+            self._ranges_work = True
+            self.target = FIRST_CONNECTIONS
+            self._restart_window(now, moved)
+
+    def stumbled(self, now: float) -> None:
+        """The server refused or dropped a request: fewer connections for a while."""
+        if now < self._stumbled_until:
+            return
+        self._stumbled_until = now + _FIRST_PAUSE_S
+        self._held_until = now + _PAUSE_AFTER_STUMBLE_S
+        self._best = 0.0
+        self.target = max(1, self.target // 2)
+
+    def observe(self, now: float, moved: int, lag_bytes: int) -> None:
+        """`moved` bytes arrived in all; `lag_bytes` of them are not hashed yet."""
+        elapsed_s = now - self._since
+        enough = moved - self._moved >= self.target * _ENOUGH_A_CONNECTION_BYTES
+        if not self._ranges_work or elapsed_s < _WINDOW_S or (not enough and elapsed_s < _LONG_WINDOW_S):
+            return
+        rate = (moved - self._moved) / elapsed_s
+        self._restart_window(now, moved)
+        if now < self._held_until or self.target >= MAX_CONNECTIONS or lag_bytes > _MAX_LAG_BYTES:
+            self._best = max(self._best, rate)
+            return
+        if rate > self._best * _WORTH_IT:
+            self._best = rate
+            self.target = min(MAX_CONNECTIONS, self.target * 2)
+        else:
+            self._held_until = now + self._pause_s
+            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+            self._best = rate / _WORTH_IT
+
+    def _restart_window(self, now: float, moved: int) -> None:
+        self._since = now
+        self._moved = moved
