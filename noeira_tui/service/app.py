@@ -43,6 +43,7 @@ class BoundedBodies:
             await error_answer(413, self._text)(scope, receive, send)
             return
         seen = 0
+        answered = False
 
         async def counted() -> Message:
             nonlocal seen
@@ -52,7 +53,16 @@ class BoundedBodies:
                 raise RequestRefusedError(413, self._text)
             return message
 
-        await self._app(scope, counted, send)
+        async def sending(message: Message) -> None:
+            # Whatever the application made of a body that was cut off, the answer is the same.
+            nonlocal answered
+            if seen <= self._max_bytes:
+                await send(message)
+            elif not answered:
+                answered = True
+                await error_answer(413, self._text)(scope, receive, send)
+
+        await self._app(scope, counted, sending)
 
     @property
     def _text(self) -> str:

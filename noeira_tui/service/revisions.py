@@ -137,7 +137,7 @@ def _commit(
     last = newest(session, recording)
     if last is not None and (last.n_episodes, last.n_frames) == (n_episodes, n_frames):
         query = select(RevisionFile.path, RevisionFile.blob_pk).where(RevisionFile.revision_pk == last.pk)
-        if dict(session.execute(query).tuples().all()) == blobs:
+        if {row.path: row.blob_pk for row in session.execute(query)} == blobs:
             # Said by a client now, it counts as that client's own commit.
             last.explicit = last.explicit or explicit
             return Committed(last, created=False)

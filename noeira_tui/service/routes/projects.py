@@ -30,7 +30,7 @@ def list_projects(call: Authorised, page: Paged, response: Response) -> list[Jso
             .where(Project.account_pk == call.access.account_pk)
             .group_by(Recording.project_pk)
         )
-        counts = dict(session.execute(counted).tuples().all())
+        counts = {row[0]: row[1] for row in session.execute(counted)}
     return [
         ProjectRow(row.slug, row.description, run_count=0, dataset_count=counts.get(row.pk, 0)).to_json()
         for row in rows
