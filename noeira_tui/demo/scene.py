@@ -7,6 +7,7 @@ changes or removes afterwards stays as it is.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from noeira_tui.demo.catalog_files import Rollouts
 from noeira_tui.demo.lerobot import LeRobotWriter, write_recording
 from noeira_tui.demo.motion import PUSHT, SO101
 from noeira_tui.demo.uploads import send_recording
+from noeira_tui.transfer.part import partial_bytes
 
 if TYPE_CHECKING:
     from noeira_tui.catalog.remote import RemoteCatalog
@@ -32,6 +34,7 @@ _PROJECTS = {
 }
 _WANTED = {"so101-tower": ("walker-random-v1",), "pusht": ("g1-walk-v2", "pusht-demos-v3")}
 _PARTIAL_SHARE = 0.4
+_NOTED_WITHIN_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def build(
         ("broken", "catalog: walker-broken-v1 (an upload that never completed)", scene.walker_broken),
         ("so101-sim", "catalog: so101-sim-v1 (only on the service)", scene.so101_sim),
         ("so101-grasp", "catalog: so101-grasp-v1 (a pull that was interrupted)", scene.so101_grasp),
-        ("g1-walk", "catalog: g1-walk-v2 (140 MB, wanted here and missing)", scene.g1_walk),
+        ("g1-walk", "catalog: g1-walk-v2 (150 MB, wanted here and missing)", scene.g1_walk),
     )
     markers = root / ".demo"
     markers.mkdir(parents=True, exist_ok=True)
@@ -85,14 +88,20 @@ def build(
 
 @dataclass(frozen=True)
 class _StopAt:
-    """A rate limit that cancels a transfer once so many bytes are there, those of earlier runs included."""
+    """A rate limit that stops a transfer to `dest`, as its user would, once so many bytes are there."""
 
+    dest: Path
     size_bytes: int
     progress: Progress
+    user: CancelToken
 
     def take(self, size_bytes: int, cancel: CancelToken) -> None:
         if self.progress.snapshot().bytes_done >= self.size_bytes:
-            cancel.cancel()
+            # A transfer takes note of what it has once a second: what is not noted yet would be fetched again.
+            until = time.monotonic() + _NOTED_WITHIN_S
+            while not partial_bytes(self.dest) and time.monotonic() < until:
+                cancel.sleep(0.05)
+            self.user.cancel()
         cancel.check()
 
 
@@ -175,11 +184,12 @@ class _Scene:
 
         self._push(catalog_files.SO101_GRASP)
         size = self.client.ours.describe(catalog_files.SO101_GRASP.id).size_bytes or 0
-        progress = Progress()
-        limit = _StopAt(int(size * _PARTIAL_SHARE), progress)
+        dest = self.client.ours.settings.data_dir / f"{catalog_files.SO101_GRASP.id}.parquet"
+        progress, user = Progress(), CancelToken()
+        limit = _StopAt(dest, int(size * _PARTIAL_SHARE), progress, user)
         with RemoteCatalog(self.client.ours.settings, context=TransferContext(limit=limit)) as catalog:
             try:
-                catalog.pull(catalog_files.SO101_GRASP.id, progress=progress)
+                catalog.pull(catalog_files.SO101_GRASP.id, dest, progress=progress, cancel=user)
             except CancelledError:
                 return
 
