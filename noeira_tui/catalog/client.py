@@ -43,6 +43,14 @@ class FileRegistration:
     upload: PresignedUrl | None = None
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What the service answered: the status, and the parsed JSON (None for a body that is none)."""
+
+    status: int
+    data: object
+
+
 class CatalogClient:
     """Talks to one catalog service with one API key; may be shared between threads.
 
@@ -204,7 +212,20 @@ class CatalogClient:
     # -- one request
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> object:
-        """One call, tried again as `patience` allows when the service is busy or did not answer."""
+        return self.exchange(method, path, body).data
+
+    def exchange(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        expected: frozenset[int] = frozenset(),
+    ) -> Answer:
+        """One call, tried again as `patience` allows when the service is busy or did not answer.
+
+        The error statuses in `expected` are answers to the caller's question, not failures of the service.
+        """
         attempt = 1
         while True:
             try:
@@ -216,7 +237,7 @@ class CatalogClient:
             else:
                 busy = answer.status_code in RETRY_STATUSES and attempt < self._patience.attempts
                 if not busy:
-                    return self._read(method, path, answer)
+                    return self._read(method, path, answer, expected)
                 self._sleep(wait_before(attempt, answer.headers.get("Retry-After"), self._patience))
             attempt += 1
 
@@ -238,19 +259,21 @@ class CatalogClient:
             hint=f"Is the service running, and {URL} right? `noeira-tui doctor` looks at both.",
         )
 
-    def _read(self, method: str, path: str, answer: httpx.Response) -> object:
+    def _read(self, method: str, path: str, answer: httpx.Response, expected: frozenset[int]) -> Answer:
         told = answer.headers.get("Date")
         if told:
             self._note_clock(told)
         status, content_type = answer.status_code, answer.headers.get("Content-Type", "").lower()
         if 300 <= status < 400:
             raise refusals.redirected(method, path, status, answer.headers.get("Location", ""))
+        if status in expected:
+            return Answer(status, _json_or_none(answer.content))
         if status >= 400:
             raise refusals.refusal(method, path, status, answer.content, content_type)
         if status == 204 or not answer.content:
-            return {}
+            return Answer(status, {})
         try:
-            return json.loads(answer.content)
+            return Answer(status, json.loads(answer.content))
         except (ValueError, UnicodeDecodeError, RecursionError):
             raise refusals.not_json(method, path, answer.content, content_type) from None
 
@@ -261,6 +284,14 @@ class CatalogClient:
             return
         if moment.tzinfo is not None:
             self.clock_skew_s = (moment - datetime.now(UTC)).total_seconds()
+
+
+def _json_or_none(body: bytes) -> object:
+    try:
+        parsed: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return parsed
 
 
 def _segment(name: str) -> str:
