@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from noeira_tui.core.dotenv import parse_dotenv
-from noeira_tui.core.errors import CancelledError, StateError
+from noeira_tui.core.errors import StateError
 from noeira_tui.core.settings import API_KEY, URL
 from noeira_tui.demo.tether import tethered
 
@@ -25,13 +25,14 @@ _END_WITHIN_S = 15.0
 @contextmanager
 def service(
     folder: Path, log: Path, stop: threading.Event
-) -> Iterator[tuple[Mapping[str, str], subprocess.Popen[str]]]:
+) -> Iterator[tuple[Mapping[str, str], subprocess.Popen[str]] | None]:
     """Run the embedded service on a free loopback port; gives its two settings and its process.
 
-    Raises StateError, with what the service said, when it does not come up; CancelledError when `stop` is set first.
+    Gives None when `stop` is set before it is ready. Raises StateError, with what the service said, when it does not
+    come up.
     """
     command = [sys.executable, "-m", "noeira_tui", "serve", "--host", "127.0.0.1", "--port", "0"]
-    with log.open("w") as said:
+    with log.open("a") as said:
         # A session of its own: Ctrl-C in the terminal reaches the demo, which then ends it in order.
         process = subprocess.Popen(
             tethered([*command, "--data-dir", str(folder)]),
@@ -40,10 +41,13 @@ def service(
             stderr=said,
             text=True,
             start_new_session=True,
+            # Neither the user's settings nor a `.env` beside them have a say in the demo's own service.
             env=_environment(),
+            cwd=folder.parent,
         )
         try:
-            yield _wait_until_ready(process, log, stop), process
+            settings = _wait_until_ready(process, log, stop)
+            yield None if settings is None else (settings, process)
         finally:
             end(process)
 
@@ -52,7 +56,7 @@ def service(
 def recorder(folder: Path, log: Path, every_s: float) -> Iterator[subprocess.Popen[bytes]]:
     """Run the background recorder on a recording's folder."""
     command = [sys.executable, "-m", "noeira_tui.demo.recorder", str(folder), "--every", str(every_s)]
-    with log.open("wb") as said:
+    with log.open("ab") as said:
         process = subprocess.Popen(
             [*command, "--parent", str(os.getpid())],
             stdin=subprocess.DEVNULL,
@@ -92,7 +96,7 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("NOEIRA_")}
 
 
-def _wait_until_ready(process: subprocess.Popen[str], log: Path, stop: threading.Event) -> Mapping[str, str]:
+def _wait_until_ready(process: subprocess.Popen[str], log: Path, stop: threading.Event) -> Mapping[str, str] | None:
     assert process.stdout is not None
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=_read_lines, args=(process.stdout, lines), daemon=True, name="demo-service-output").start()
@@ -100,7 +104,7 @@ def _wait_until_ready(process: subprocess.Popen[str], log: Path, stop: threading
     settings: dict[str, str] = {}
     while not {URL, API_KEY} <= settings.keys():
         if stop.is_set():
-            raise CancelledError("The demo was stopped before its service was ready.")
+            return None
         if time.monotonic() > deadline:
             raise StateError(f"It gave no sign of life in {_READY_WITHIN_S:.0f} s; see {log}.", title="Demo service")
         try:

@@ -60,7 +60,10 @@ def run_demo(
     with _folder(data_dir) as folder:
         log = folder / "service.log"
         tell("starting the embedded service")
-        with children.service(folder / "service", log, stop) as (service, process):
+        with children.service(folder / "service", log, stop) as started:
+            if started is None:
+                return
+            service, process = started
             settings = _write_settings(folder, service)
             if not _build(folder, service, tell, stop):
                 return

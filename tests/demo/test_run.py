@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +16,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from noeira_tui.core.dotenv import parse_dotenv
+from noeira_tui.core.errors import ConfigError, StateError
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.states import State
-from noeira_tui.demo.run import dotenv_line
+from noeira_tui.demo import run
+from noeira_tui.demo.run import dotenv_line, run_demo
 from noeira_tui.demo.scene import LIVE
 from noeira_tui.overview.look import look
 from noeira_tui.recordings.read import read_recording
@@ -94,6 +97,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
         demo.process.wait()
 
 
+@pytest.mark.slow
 def test_it_prints_the_settings_and_leaves_everything_in_its_folder(
     start: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +134,7 @@ def test_it_prints_the_settings_and_leaves_everything_in_its_folder(
     assert again.end(signal.SIGINT) == 0
 
 
+@pytest.mark.slow
 def test_a_temporary_demo_is_removed(start: Callable[..., Running], tmp_path: Path) -> None:
     demo = start()
     root = Path(demo.settings["NOEIRA_ROOT"])
@@ -139,6 +144,7 @@ def test_a_temporary_demo_is_removed(start: Callable[..., Running], tmp_path: Pa
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_killed_demo_takes_its_children_along(start: Callable[..., Running], tmp_path: Path) -> None:
     demo = start(str(tmp_path / "demo"))
     assert demo.answers()
@@ -147,6 +153,41 @@ def test_a_killed_demo_takes_its_children_along(start: Callable[..., Running], t
     demo.end(signal.SIGKILL)
     until(lambda: not demo.answers())
     until(lambda: not read_recording(live, time.time()).is_recording)
+
+
+@pytest.mark.slow
+def test_a_second_demo_in_the_same_folder_says_so_and_leaves_the_first_alone(
+    start: Callable[..., Running], tmp_path: Path
+) -> None:
+    demo = start(str(tmp_path / "demo"))
+    kept = (tmp_path / "demo/root/.env").read_text()
+    with pytest.raises(StateError) as raised:
+        run_demo(tmp_path / "demo", lambda ready: pytest.fail("it is taken"), threading.Event(), tell=lambda text: None)
+    assert "exit code" in raised.value.message
+    assert (tmp_path / "demo/root/.env").read_text() == kept
+    assert demo.answers()
+    assert demo.end() == 0
+
+
+def test_a_service_that_does_not_start_is_told_with_its_last_words(tmp_path: Path) -> None:
+    (tmp_path / "service").write_text("in the way")
+    with pytest.raises(StateError) as raised:
+        run_demo(tmp_path, lambda ready: pytest.fail("there is no service"), threading.Event(), tell=lambda text: None)
+    assert str(tmp_path / "service") in raised.value.message
+    assert str(tmp_path / "service.log") in raised.value.hint
+
+
+def test_stopped_before_it_is_ready(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    run_demo(tmp_path, lambda ready: pytest.fail("it was stopped"), stop, tell=lambda text: None)
+    assert not (tmp_path / "root").exists()
+
+
+def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "find_spec", lambda name: None if name == "av" else object())
+    with pytest.raises(ConfigError, match=r"not installed: av\."):
+        run_demo(tmp_path, lambda ready: None, threading.Event())
 
 
 @pytest.mark.parametrize("value", ["plain", "a b", "it's", "back\\slash", "a$b", "#x", "é→", 'say "x"', "\\'"])
