@@ -21,7 +21,7 @@ from noeira_tui.core.errors import StateError
 from noeira_tui.service.config import ServiceConfig, StoreKeys
 from noeira_tui.service.datafolder import DataFolder
 from noeira_tui.service.presign import Signer
-from noeira_tui.service.processes import ProcessId
+from noeira_tui.service.processes import end, from_notes
 from noeira_tui.service.sockets import http_address, listen, port_of
 from noeira_tui.service.store import FolderStore
 from noeira_tui.service.storechild import LOCKED_EXIT, READY
@@ -92,11 +92,12 @@ class EmbeddedStore:
     def spawn(self) -> None:
         """Start the process on the socket; `wait_until_ready` tells when it answers."""
         assert self._listening is not None, "start() makes the socket"
+        self._close_pipes()
         command = [
             sys.executable, "-m", "noeira_tui.service.storechild",
             "--socket", str(self._listening.fileno()),
             "--data-dir", str(self.objects),
-            "--lock", str(self._folder.path / "store.lock"),
+            "--folder", str(self._folder.path),
         ]  # fmt: skip
         if threading.current_thread() is threading.main_thread():
             # The kernel's signal is bound to the thread that started the child: only the main one lasts.
@@ -114,9 +115,6 @@ class EmbeddedStore:
                 pass_fds=[self._listening.fileno()],
                 start_new_session=True,
             )
-        process = ProcessId.of(self._process.pid)
-        if process is not None:
-            self._folder.write_json("store.pid", {"pid": process.pid, "started": process.started})
 
     def wait_until_ready(self) -> None:
         """Wait for the process to answer. Raises StateError when it ends or says nothing for 20 s."""
@@ -130,16 +128,12 @@ class EmbeddedStore:
                     return
                 code = process.wait()
                 raise StateError(self._why(code), title="Object store", hint=f"See {self._folder.path / 'store.log'}.")
-        self.stop()
+        process.kill()
         raise StateError(
             f"The object store did not answer within {_START_PATIENCE_S:.0f} s.",
             title="Object store",
             hint=f"See {self._folder.path / 'store.log'}.",
         )
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process is not None else None
 
     @property
     def exit_code(self) -> int | None:
@@ -155,22 +149,24 @@ class EmbeddedStore:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    pipe.close()
+            self._close_pipes()
             self._process = None
         if self._listening is not None:
             self._listening.close()
             self._listening = None
 
+    def _close_pipes(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout) if self._process is not None else ():
+            if pipe is not None:
+                pipe.close()
+
     def _end_stale(self) -> None:
-        notes = self._folder.read_json("store.pid")
-        pid, started = notes.get("pid"), notes.get("started")
-        if isinstance(pid, int) and isinstance(started, str) and not ProcessId(pid, started).end():
+        former = from_notes(self._folder.read_json("store.pid"))
+        if former is not None and not end(former):
             raise StateError(
-                f"A former object store (process {pid}) still holds {self.objects} and cannot be ended.",
+                f"A former object store (process {former.pid}) still holds {self.objects} and cannot be ended.",
                 title="Object store",
-                hint=f"End process {pid}, then start again.",
+                hint=f"End process {former.pid}, then start again.",
             )
 
     def _log(self) -> IO[bytes]:

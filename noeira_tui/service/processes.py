@@ -1,65 +1,49 @@
-"""Telling one process from another that later got the same number."""
+"""Ending a process that an earlier run left behind, and no other one that got its number since."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from noeira_tui.core.owner import Life, ProcessOwner
+
+_POLL_S = 0.02
 
 
-@dataclass(frozen=True)
-class ProcessId:
-    """A process: its number and when it began, in whatever unit this platform tells."""
-
-    pid: int
-    started: str
-
-    @classmethod
-    def of(cls, pid: int) -> ProcessId | None:
-        """The process that has this number now; None when there is none, or only a zombie."""
-        started = _started(pid)
-        return cls(pid, started) if started is not None else None
-
-    def is_alive(self) -> bool:
-        return ProcessId.of(self.pid) == self
-
-    def end(self, *, patience_s: float = 5.0) -> bool:
-        """Ask it to end, then kill it; whether it is gone. Never signals another process of the same number."""
-        for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, patience_s)):
-            if not self.is_alive():
-                return True
-            try:
-                os.kill(self.pid, number)
-            except ProcessLookupError:
-                return True
-            except PermissionError:
-                return False
-            deadline = time.monotonic() + wait_s
-            while self.is_alive() and time.monotonic() < deadline:
-                time.sleep(0.02)
-        return not self.is_alive()
+def to_notes(owner: ProcessOwner) -> dict[str, object]:
+    """A process as it is kept in a file."""
+    return asdict(owner)
 
 
-def _started(pid: int) -> str | None:
-    stat = Path(f"/proc/{pid}/stat")
-    if Path("/proc/self/stat").exists():
-        try:
-            # The name in brackets may hold spaces and brackets itself: fields are counted from the last one.
-            fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
-        except OSError:
-            return None
-        if fields[0] in {"Z", "X"}:
-            return None
-        return f"{_boot_id()}/{fields[19]}"
-    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return told.stdout.strip() or None
-
-
-def _boot_id() -> str:
+def from_notes(notes: Mapping[str, object]) -> ProcessOwner | None:
+    """The process that `to_notes` kept; None for notes that are empty or another version's."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    except OSError:
-        return ""
+        return ProcessOwner(
+            host=str(notes["host"]),
+            boot_id=str(notes["boot_id"]),
+            pid_namespace=str(notes["pid_namespace"]),
+            pid=int(str(notes["pid"])),
+            start_time=str(notes["start_time"]),
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def end(owner: ProcessOwner, *, patience_s: float = 5.0) -> bool:
+    """Ask a process of this box to end, then kill it; whether it is gone (or was never ours to look at)."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if owner.life() is not Life.ALIVE:
+            return True
+        try:
+            os.kill(owner.pid, number)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        deadline = time.monotonic() + patience_s
+        while owner.life() is Life.ALIVE and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+    return owner.life() is not Life.ALIVE

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import json
 import logging
 import os
 import signal
@@ -17,6 +18,10 @@ import sys
 import threading
 import time
 from pathlib import Path
+
+from noeira_tui.core.files import write_atomically
+from noeira_tui.core.owner import ProcessOwner
+from noeira_tui.service.processes import to_notes
 
 READY = "ready"
 LOCKED_EXIT = 75
@@ -29,16 +34,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="object store")
     parser.add_argument("--socket", type=int, required=True, help="number of an inherited listening socket")
     parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--lock", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, required=True, help="where its lock and its number are kept")
     parser.add_argument("--parent", type=int, default=0, help="die when this process, our parent, does")
     options = parser.parse_args()
 
     if options.parent:
         _die_with(options.parent)
     threading.Thread(target=_die_with_pipe, name="parent", daemon=True).start()
-    lock = _locked(options.lock)
+    lock = _locked(options.folder / "store.lock")
     if lock is None:
         return LOCKED_EXIT
+    write_atomically(options.folder / "store.pid", json.dumps(to_notes(ProcessOwner.me())).encode(), mode=0o600)
     _remove_leftovers(options.data_dir)
     _serve(socket.socket(fileno=options.socket), options.data_dir)
     return 0
