@@ -17,6 +17,7 @@ HEIGHT, WIDTH = 96, 128
 
 _STATE_FOLLOWS = 0.35
 _ENCODER_NOISE = 0.05
+_HOME_GRIPPER = 2.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def _reach_and_place(rng: np.random.Generator) -> Vector:
 
     cube, bowl = rng.uniform(-45, -10), rng.uniform(15, 50)
     depth = rng.uniform(20, 40)
-    home = [0.0, -60.0, 70.0, 20.0, 0.0, 5.0]
+    home = [0.0, -60.0, 70.0, 20.0, 0.0, _HOME_GRIPPER]
     points = [
         home,
         [cube, -20, 50, 35, cube / 2, 60],
@@ -103,9 +104,10 @@ def _disc(picture: Picture, x: float, y: float, radius: float, colour: tuple[int
     picture[(columns - x) ** 2 + (rows - y) ** 2 <= radius**2] = colour
 
 
-def _box(picture: Picture, x: float, y: float, half: float, colour: tuple[int, int, int]) -> None:
-    top, left = max(0, int(y - half)), max(0, int(x - half))
-    picture[top : max(top, int(y + half)), left : max(left, int(x + half))] = colour
+def _box(picture: Picture, x: float, y: float, half: float, colour: tuple[int, int, int], tall: float = 1) -> None:
+    """A box `half` to each side of (x, y) and `tall` times that up and down."""
+    top, left = max(0, int(y - half * tall)), max(0, int(x - half))
+    picture[top : max(top, int(y + half * tall)), left : max(left, int(x + half))] = colour
 
 
 def _table() -> Picture:
@@ -126,7 +128,10 @@ def _draw_arm(camera: str, state: Vector) -> Picture:
         return picture
     x, y = WIDTH / 2 + pan * 0.9, HEIGHT * 0.45 + lift * 0.7
     _disc(picture, WIDTH * 0.78, HEIGHT * 0.72, 11, (70, 110, 170))
-    _box(picture, x if gripper < 30 else WIDTH * 0.3, y + 8 if gripper < 30 else HEIGHT * 0.78, 6, (200, 60, 50))
+    # One state does not tell where a free cube lies: over the bowl it has just been dropped, else it waits.
+    is_held = _HOME_GRIPPER + 4 < gripper < 30
+    free_x, free_y = (WIDTH * 0.78, HEIGHT * 0.72) if pan > 10 else (WIDTH * 0.3, HEIGHT * 0.78)
+    _box(picture, x if is_held else free_x, y + 8 if is_held else free_y, 6, (200, 60, 50))
     _disc(picture, x, y, 5 + gripper * 0.05, (40, 40, 45))
     return picture
 
@@ -134,8 +139,8 @@ def _draw_arm(camera: str, state: Vector) -> Picture:
 def _draw_push(camera: str, state: Vector) -> Picture:
     picture = _table()
     x, y = float(state[0]) / 512 * WIDTH, float(state[1]) / 512 * HEIGHT
-    _box(picture, WIDTH / 2, HEIGHT * 0.45, 6, (120, 170, 120))
-    _box(picture, WIDTH / 2, HEIGHT * 0.58, 9, (120, 170, 120))
+    _box(picture, WIDTH / 2, HEIGHT * 0.45, 16, (120, 170, 120), tall=0.25)
+    _box(picture, WIDTH / 2, HEIGHT * 0.58, 4, (120, 170, 120), tall=2.5)
     _disc(picture, x, y, 4, (60, 90, 200))
     return picture
 
