@@ -157,7 +157,7 @@ class _Attempt:
                 if plan.moved != known or now - beat > _HEARTBEAT_S:
                     self._s.part.record(plan.written, plan.size)
                     known, beat = plan.moved, now
-            plan.wait_changed(_TICK_S)
+            halt.wait(_TICK_S)
 
     def _fill_up(self) -> None:
         with self._lock:

@@ -24,7 +24,7 @@ class Halt(CancelToken):
         self._user = user
         self._lock = threading.Lock()
         self._on_stop: list[Callable[[], None]] = []
-        self._over = False
+        self._over = threading.Event()
         self.error: BaseException | None = None
 
     def when_over(self, action: Callable[[], None]) -> None:
@@ -40,18 +40,18 @@ class Halt(CancelToken):
 
     def finish(self) -> None:
         """No thread has anything left to do."""
-        self._over = True
+        self._over.set()
         for action in self._on_stop:
             action()
 
     @property
     def is_over(self) -> bool:
-        return self._over
+        return self._over.is_set()
 
     def check(self) -> None:
-        if self._over:
+        if self._over.is_set():
             raise StoppedError("Another connection ended the transfer.")
-        while self._user.is_paused and not self._over:
+        while self._user.is_paused and not self._over.is_set():
             time.sleep(_TICK_S)
         self._user.check()
 
@@ -61,6 +61,10 @@ class Halt(CancelToken):
             self.check()
             self._user.sleep(min(left_s, _TICK_S))
         self.check()
+
+    def wait(self, seconds: float) -> None:
+        """Wait, but not longer than until it is over."""
+        self._over.wait(seconds)
 
     @property
     def user(self) -> CancelToken:

@@ -12,6 +12,7 @@ import http.client
 import select
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -29,6 +30,8 @@ from noeira_tui.transfer.stall import StallGuard
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_ERROR_BODY = 4096
+_HELPING_BYTES = 256 << 10
+_CAN_ASK = sys.platform == "linux"
 
 Send = Callable[[Line, SplitResult], None]
 
@@ -139,56 +142,95 @@ class Answer:
         self.left: int | None = None if response.chunked else response.length
         """Body bytes still to come; None when only the end of the body tells."""
         self._ended = self.left == 0
+        self._failure: NetworkError | None = None
+        self._low_water = 1
         self._socket.setblocking(False)
+        self._head = memoryview(self._read_ahead())
+
+    def _read_ahead(self) -> bytes:
+        """What came in one packet with the headers; after it, the socket is read directly."""
+        try:
+            return bytes(self._response.fp.peek())
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return b""
 
     def header(self, name: str) -> str | None:
         value: str | None = self._response.headers.get(name)
         return value
 
     def read_into(self, view: memoryview) -> int:
-        """Read some body bytes into `view`; 0 at its end. Raises NetworkError, also for a body cut short."""
+        """Read body bytes into `view`, as many as are there or it holds; 0 at the end.
+
+        Raises NetworkError, also for a body cut short.
+        """
+        if self._failure is not None:
+            raise self._failure
+        filled = 0
         try:
-            while not self._ended:
-                count = self._read_some(view if self.left is None else view[: self.left])
-                if count:
-                    self.guard.moved(count)
-                    return count
+            while not self._ended and filled < len(view):
+                room = view[filled:] if self.left is None else view[filled : filled + self.left]
+                count = self._receive(room, wait=not filled)
+                if count is None:
+                    break
+                filled += self._take(room, count)
         except (OSError, http.client.HTTPException) as err:
             self._client.close()
-            raise network_error(err, self.url) from None
-        return 0
+            self._failure = network_error(err, self.url)
+            if not filled:
+                raise self._failure from None
+        self.guard.moved(filled)
+        return filled
 
-    def _read_some(self, view: memoryview) -> int:
-        got = self._receive(view)
-        if got == 0:
+    def _take(self, room: memoryview, count: int) -> int:
+        """How many of the `count` bytes received are payload; 0 received is the end of the connection."""
+        if count == 0:
             if self._chunked is not None or self.left:
                 raise http.client.IncompleteRead(b"", self.left)
             self._ended = True
             self._client.close()
-            return 0
-        if self._chunked is not None:
-            got = self._chunked.strip(view[:got])
+        elif self._chunked is not None:
+            count = self._chunked.strip(room[:count])
             self._ended = self._chunked.finished
         elif self.left is not None:
-            self.left -= got
+            self.left -= count
             self._ended = self.left == 0
-        return got
+        return count
 
-    def _receive(self, view: memoryview) -> int:
+    def _receive(self, room: memoryview, *, wait: bool) -> int | None:
+        """Bytes received, 0 at the end of the connection, None when there are none now and `wait` is off."""
         while True:
             event = select.POLLIN
             try:
-                got: int | None = self._response.fp.readinto1(view)
-                if got is not None:
-                    return got
-            except ssl.SSLWantReadError:
+                return self._receive_now(room)
+            except (BlockingIOError, ssl.SSLWantReadError):
                 event = select.POLLIN
             except ssl.SSLWantWriteError:
                 event = select.POLLOUT
+            if not wait:
+                return None
             self._client.cancel.check()
+            self._ask_for(room)
             began = time.monotonic()
             wait_for(self._socket, event, self._client.patience.tick_s)
             self.guard.waited(time.monotonic() - began)
+
+    def _receive_now(self, room: memoryview) -> int:
+        if self._head:
+            count = min(len(self._head), len(room))
+            room[:count] = self._head[:count]
+            self._head = self._head[count:]
+            return count
+        return self._socket.recv_into(room)
+
+    def _ask_for(self, room: memoryview) -> None:
+        """Be woken for a good helping only: on a fast link that saves most of the work of reading.
+
+        A slower one is looked at every tick all the same.
+        """
+        low_water = max(1, min(len(room), _HELPING_BYTES))
+        if low_water != self._low_water and _CAN_ASK:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
+            self._low_water = low_water
 
     def text(self) -> str:
         """The first words of the body, for an error message; empty when it cannot be read."""
@@ -202,7 +244,9 @@ class Answer:
 
     def close(self) -> None:
         """Finish with this answer; the connection is kept when its body was read to the end."""
-        reusable = self._ended and not self._response.will_close
+        reusable = self._ended and not self._response.will_close and not self._head
+        if reusable and self._low_water > 1:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
         self._response.close()
         if not reusable:
             self._client.close()

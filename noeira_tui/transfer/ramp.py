@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-MAX_CONNECTIONS = 16
-FIRST_CONNECTIONS = 4
+MAX_CONNECTIONS = 32
+_FEWEST = 2
+_SECOND_STEP = 4
 _WINDOW_S = 0.06
 _LONG_WINDOW_S = 1.0
 _ENOUGH_A_CONNECTION_BYTES = 1 << 20
-_WORTH_IT = 1.15
+_WORTH_IT = 1.4
 _FIRST_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 16.0
+_LONGEST_PAUSE_S = 30.0
 _PAUSE_AFTER_STUMBLE_S = 5.0
 _MAX_LAG_BYTES = 192 << 20
 
 
 class Ramp:
-    """Doubles the connections while the rate follows; asks again later when it does not. Not locked."""
+    """Doubles the connections while the rate follows, steps back when it does not, and asks again later.
+
+    Object stores cap each connection, so there doubling nearly doubles the rate; where the link, the disk or the hash
+    is the limit, more connections only cost. One thread observes; the others only set numbers.
+    """
 
     def __init__(self, now: float) -> None:
         self.target = 1
         self._ranges_work = False
         self._since = now
         self._moved = 0
-        self._best = 0.0
+        self._before = 0.0
         self._pause_s = _FIRST_PAUSE_S
         self._held_until = 0.0
         self._stumbled_until = 0.0
 
     def ranges_work(self, now: float, moved: int) -> None:
-        """The server answered a range: several connections make sense."""
+        """The server answered a range: several connections can be used."""
         if not self._ranges_work:
             self._ranges_work = True
-            self.target = FIRST_CONNECTIONS
             self._restart_window(now, moved)
 
     def stumbled(self, now: float) -> None:
@@ -40,7 +44,7 @@ class Ramp:
             return
         self._stumbled_until = now + _FIRST_PAUSE_S
         self._held_until = now + _PAUSE_AFTER_STUMBLE_S
-        self._best = 0.0
+        self._before = 0.0
         self.target = max(1, self.target // 2)
 
     def observe(self, now: float, moved: int, lag_bytes: int) -> None:
@@ -51,16 +55,19 @@ class Ramp:
             return
         rate = (moved - self._moved) / elapsed_s
         self._restart_window(now, moved)
-        if now < self._held_until or self.target >= MAX_CONNECTIONS or lag_bytes > _MAX_LAG_BYTES:
-            self._best = max(self._best, rate)
+        if now < self._held_until:
             return
-        if rate > self._best * _WORTH_IT:
-            self._best = rate
-            self.target = min(MAX_CONNECTIONS, self.target * 2)
-        else:
-            self._held_until = now + self._pause_s
-            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
-            self._best = rate / _WORTH_IT
+        if lag_bytes > _MAX_LAG_BYTES or rate < self._before * _WORTH_IT:
+            self._step_back(now)
+        elif self.target < MAX_CONNECTIONS:
+            self._before = rate
+            self.target = min(MAX_CONNECTIONS, max(_SECOND_STEP, self.target * 2))
+
+    def _step_back(self, now: float) -> None:
+        self.target = min(self.target, max(_FEWEST, self.target // 2))
+        self._before = 0.0
+        self._held_until = now + self._pause_s
+        self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
 
     def _restart_window(self, now: float, moved: int) -> None:
         self._since = now
