@@ -17,6 +17,9 @@ from noeira_tui.recordings.layout import FOLDERS, INFO, README, WRITER_STATS, is
 RECORDER_QUIET_S = 120.0
 """Something incomplete that has not changed for this long has no writer any more."""
 
+RECORDER_SILENT_S = 3600.0
+"""A recorder that says it is at work and has written nothing for this long is worth a remark; its word still counts."""
+
 _VERDICTS = Verdicts()
 
 
@@ -78,6 +81,9 @@ def read_recording(folder: Path, now: float, *, verdicts: Verdicts = _VERDICTS) 
         is_recording = not flag
     else:
         is_recording = any(now - file.mtime_ns / 1e9 <= RECORDER_QUIET_S for file in incomplete)
+    quiet_s = now - max((file.mtime_ns for file in files), default=0) / 1e9
+    if flag is False and files and quiet_s > RECORDER_SILENT_S:
+        problems.append(f"its writer has not finished, but nothing changed for {quiet_s / 3600:.0f} h; recorder died?")
     if incomplete and not is_recording:
         problems.append(f"{incomplete[0].path}: {incomplete[0].reason}; recorder died?")
     return LocalRecording(

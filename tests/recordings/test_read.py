@@ -52,6 +52,15 @@ def test_the_writers_word_counts(tmp_path: Path, name: str) -> None:
     assert not read_recording(folder, NOW).is_recording
 
 
+def test_a_writer_that_fell_silent_gets_a_remark(tmp_path: Path) -> None:
+    folder = make_recording(tmp_path)
+    flag(folder, False)
+    assert read_recording(folder, NOW).problems == ()
+    late = read_recording(folder, NOW + 3600)
+    assert late.is_recording
+    assert late.problems == ("its writer has not finished, but nothing changed for 2 h; recorder died?",)
+
+
 def test_the_newer_name_wins(tmp_path: Path) -> None:
     folder = make_recording(tmp_path)
     flag(folder, False, "mojo_rl_writer_stats.json")
