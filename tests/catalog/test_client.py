@@ -41,7 +41,7 @@ def answering(*answers: Answer) -> Iterator[tuple[str, list[str]]]:
             self.end_headers()
             self.wfile.write(answer.body)
 
-        do_POST = do_GET
+        do_POST = do_GET  # noqa: N815  the name the standard library calls
 
         def log_message(self, *_: object) -> None:
             return
