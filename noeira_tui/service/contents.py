@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
-from noeira_tui.core.paths import suffix_of
 from noeira_tui.service.keys import Access
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import ObjectStore, StoredObject
@@ -24,11 +22,6 @@ class Contents:
 
     sha256: str
     size_bytes: int
-
-
-def fresh_object_key(filename: str | None = None) -> str:
-    """A random key at the root of the bucket, with the suffix of `filename` so that downloads have a fitting name."""
-    return f"{secrets.token_hex(20)}{suffix_of(filename)[:32] if filename else ''}"
 
 
 def readable_blobs(session: Session, access: Access, wanted: Collection[str]) -> dict[Contents, Blob]:
@@ -81,11 +74,22 @@ def check_stored(stored: StoredObject | None, contents: Contents) -> None:
 
 @dataclass(frozen=True)
 class Upload:
-    """An uploaded object that was looked at; `lost_key` names an equal one stored before whose object is gone."""
+    """An uploaded object that was looked at.
+
+    `settled_key` is where its bytes can no longer be replaced through the upload's URL; `lost_key` names equal contents
+    that were stored before and whose object is gone.
+    """
 
     object_key: str
+    settled_key: str
     contents: Contents
     lost_key: str | None = None
+
+    def leftovers(self, blob: Blob | None) -> list[str]:
+        """Objects that no row names once this upload became `blob`; with None, another request completed it."""
+        if blob is None:
+            return [self.settled_key] if self.settled_key != self.object_key else []
+        return [key for key in dict.fromkeys((self.settled_key, self.object_key)) if key != blob.object_key]
 
 
 def look_at_upload(
@@ -97,37 +101,41 @@ def look_at_upload(
     """
     refused: RequestRefusedError | None = None
     for object_key in object_keys:
+        settled_key = store.settle(object_key)
         try:
-            check_stored(store.head(object_key), contents)
+            check_stored(store.head(settled_key), contents)
         except RequestRefusedError as err:
             refused = refused or err
+            if settled_key != object_key:
+                store.discard([settled_key])
             continue
-        if former_key is None:
-            return Upload(object_key, contents)
-        former = store.head(former_key, digest=False)
-        whole = former is not None and former.size_bytes == contents.size_bytes
-        return Upload(object_key, contents, None if whole else former_key)
+        lost = former_key if former_key is not None and not _is_whole(store, former_key, contents) else None
+        return Upload(object_key, settled_key, contents, lost)
     raise refused or RequestRefusedError(422, _NOTHING_STORED)
 
 
-def adopt(session: Session, access: Access, upload: Upload, known: dict[Contents, Blob]) -> tuple[Blob, str | None]:
-    """The blob for an upload inside a write transaction, and the key of an object nobody needs once it is committed.
+def adopt(session: Session, access: Access, upload: Upload, known: dict[Contents, Blob]) -> Blob:
+    """The blob for an upload, inside a write transaction.
 
     `known` are the blobs this key may read; what is adopted is added to it, so that equal contents are stored once.
     """
     former = known.get(upload.contents)
-    if former is not None and former.object_key != upload.lost_key:
-        return former, upload.object_key if former.object_key != upload.object_key else None
     if former is not None:
-        former.object_key = upload.object_key
-        return former, None
+        if former.object_key == upload.lost_key:
+            former.object_key = upload.settled_key
+        return former
     blob = Blob(
         account_pk=access.account_pk,
         sha256=upload.contents.sha256,
         size_bytes=upload.contents.size_bytes,
-        object_key=upload.object_key,
+        object_key=upload.settled_key,
     )
     session.add(blob)
     session.flush()
     known[upload.contents] = blob
-    return blob, None
+    return blob
+
+
+def _is_whole(store: ObjectStore, object_key: str, contents: Contents) -> bool:
+    stored = store.head(object_key, digest=False)
+    return stored is not None and stored.size_bytes == contents.size_bytes

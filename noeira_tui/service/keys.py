@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 import time
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import select, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from noeira_tui.core.errors import ConfigError
@@ -22,6 +24,7 @@ from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.service.database import DEFAULT_ACCOUNT, Database
 from noeira_tui.service.tables import Account, ApiKey, now
 
+_log = logging.getLogger("noeira_tui.service")
 _PREFIX = "nk"
 _LAST_USE_GRAIN_S = 60.0
 _MAX_NAME = 200
@@ -147,8 +150,12 @@ class KeyCheck:
         if last is not None and moment - last < _LAST_USE_GRAIN_S:
             return
         self._used[identity] = moment
-        with self._database.write() as session:
-            session.execute(update(ApiKey).where(ApiKey.id == identity).values(last_used_at=now()))
+        try:
+            with self._database.write() as session:
+                session.execute(update(ApiKey).where(ApiKey.id == identity).values(last_used_at=now()))
+        except DBAPIError as err:
+            # A full disk must not keep anyone from reading.
+            _log.warning("the use of key %s was not recorded: %s", identity, err.orig)
 
 
 def _default_account(session: Session) -> int:

@@ -12,11 +12,12 @@ from sqlalchemy.orm import Session, joinedload
 from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES
 from noeira_tui.core.paths import is_wire_path
 from noeira_tui.service.bodies import FileBody
-from noeira_tui.service.contents import Contents, Upload, adopt, fresh_object_key, look_at_upload, readable_blobs
+from noeira_tui.service.contents import Contents, Upload, adopt, look_at_upload, readable_blobs
 from noeira_tui.service.context import Call
 from noeira_tui.service.finding import PATH_RULE, find_recording
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.revisions import INFO_PATH, commit_working_set
+from noeira_tui.service.store import fresh_object_key
 from noeira_tui.service.tables import FileUpload, Recording, RecordingFile, now
 
 _LOOKERS = 8
@@ -85,11 +86,11 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
     looked = _look(call, waiting, candidates, former)
     spare: list[str] = []
     if waiting:
+        call.store.flush()
         with call.database.write() as session:
             recording = find_recording(session, call, slug, name, lock=True)
             spare = _publish(session, call, recording, [one for one in looked.values() if isinstance(one, _Looked)])
-    for object_key in spare:
-        call.store.delete(object_key)
+    call.store.discard(spare)
     refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
     return [refused.get((file.path, file.contents), FileResult(file.path)) for file in files]
 
@@ -125,16 +126,16 @@ def _publish(session: Session, call: Call, recording: Recording, looked: Sequenc
     rows = _rows(session, recording, [one.file for one in looked])
     known = readable_blobs(session, call.access, {one.file.sha256 for one in looked})
     uploads = _uploads(session, [one.upload.object_key for one in looked])
-    spare = []
+    spare: list[str] = []
     for one in looked:
         upload = uploads.get(one.upload.object_key)
         row = rows.get(one.file.path)
         if upload is None or row is None or upload.completed_at is not None:
-            # Another request completed or removed it meanwhile: its object is not ours to name or remove.
+            # Another request completed or removed it meanwhile.
+            spare += one.upload.leftovers(None)
             continue
-        blob, unneeded = adopt(session, call.access, one.upload, known)
-        if unneeded is not None:
-            spare.append(unneeded)
+        blob = adopt(session, call.access, one.upload, known)
+        spare += one.upload.leftovers(blob)
         row.blob_pk, row.updated_at = blob.pk, now()
         if (row.offered_sha256, row.offered_bytes) == (one.file.sha256, one.file.size_bytes):
             row.offered_sha256 = row.offered_bytes = None

@@ -10,18 +10,32 @@ import base64
 import binascii
 import hashlib
 import http.client
+import logging
+import os
 import queue
+import secrets
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from noeira_tui.core.errors import ServiceError
+from noeira_tui.core.files import fsync_folder
+from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service.presign import Signer, object_url
 
 _TIMEOUT_S = 30.0
 _IDLE_CONNECTIONS = 16
+
+
+_log = logging.getLogger("noeira_tui.service")
+
+
+def fresh_object_key(filename: str | None = None) -> str:
+    """A random key at the root of the bucket, with the suffix of `filename` so that downloads have a fitting name."""
+    return f"{secrets.token_hex(20)}{suffix_of(filename)[:32] if filename else ''}"
 
 
 class StoreError(ServiceError):
@@ -93,6 +107,24 @@ class ObjectStore:
         status, _, _ = self._call("DELETE", key)
         if status not in {200, 204, 404}:
             raise self._refused("DELETE", status)
+
+    def discard(self, keys: Iterable[str]) -> None:
+        """Remove objects that nobody needs; what the store refuses now is left to the sweeper."""
+        for key in keys:
+            try:
+                self.delete(key)
+            except StoreError as err:
+                _log.warning("%s is left behind: %s", key, err)
+
+    def settle(self, key: str) -> str:
+        """A key for what is stored now that no upload URL can replace; `key` itself where that would cost a copy.
+
+        An outside store cannot rename: there, whoever holds an upload URL can replace the object until it expires.
+        """
+        return key
+
+    def flush(self) -> None:
+        """Make settled objects durable before a row names them."""
 
     def copy(self, source: str, target: str) -> None:
         """Copy an object inside the bucket (at most 5 GiB, the S3 limit). Raises StoreError."""
@@ -225,3 +257,19 @@ class FolderStore(ObjectStore):
             return None
         except OSError as err:
             raise StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.") from err
+
+    def settle(self, key: str) -> str:
+        """A second name for the stored file: an upload that comes later replaces the first name only."""
+        settled = fresh_object_key(key)
+        try:
+            os.link(self._folder / key, self._folder / settled, follow_symlinks=False)
+        except OSError:
+            # Nothing is stored, which `head` will tell, or this file system has no hard links.
+            return key
+        return settled
+
+    def flush(self) -> None:
+        try:
+            fsync_folder(self._folder)
+        except OSError as err:
+            raise StoreError(f"{self._folder} cannot be written: {err.strerror or err}.") from err

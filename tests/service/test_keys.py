@@ -71,10 +71,11 @@ def test_wrong_input_is_refused(keys: KeyStore, name: str, scope: str, project: 
 
 
 def test_scopes_include_each_other() -> None:
-    covered = {(have, need) for have in Scope for need in Scope if have.covers(need)}
-    assert {(have.value, need.value) for have, need in covered} == {
-        ("read", "read"), ("write", "read"), ("write", "write"), ("admin", "read"), ("admin", "write"), ("admin", "admin"),
-    }  # fmt: skip
+    assert [[have.covers(need) for need in Scope] for have in Scope] == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
 
 
 def test_a_database_of_a_newer_version_is_refused(keys: KeyStore, url: str) -> None:
@@ -87,10 +88,10 @@ def test_a_database_of_a_newer_version_is_refused(keys: KeyStore, url: str) -> N
 
 
 def test_a_database_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match="service.db"):
+    with pytest.raises(StateError, match=r"service\.db"):
         KeyStore(database_url_of(tmp_path / "missing"))
     (tmp_path / "service.db").write_bytes(b"this is no database, and long enough to be told from one" * 100)
-    with pytest.raises(StateError, match="service.db"):
+    with pytest.raises(StateError, match=r"service\.db"):
         KeyStore(database_url_of(tmp_path))
 
 

@@ -11,7 +11,6 @@ from noeira_tui.service.bodies import CompleteBody, DatasetBody
 from noeira_tui.service.contents import (
     Contents,
     adopt,
-    fresh_object_key,
     look_at_upload,
     readable_blob,
     readable_blobs,
@@ -20,6 +19,7 @@ from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
 from noeira_tui.service.finding import check_segment
 from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
+from noeira_tui.service.store import fresh_object_key
 from noeira_tui.service.tables import Dataset, DatasetUpload, now
 
 router = APIRouter(route_class=ProtectedRoute, tags=["datasets"])
@@ -93,18 +93,19 @@ def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> J
     looked = look_at_upload(
         call.store, [upload.object_key], contents, former.object_key if former is not None else None
     )
+    call.store.flush()
     with call.database.write() as session:
         upload = _upload(session, call, dataset_id, upload.object_key)
         if _was_completed(upload, contents):
+            call.store.discard(looked.leftovers(None))
             return done
         known = readable_blobs(session, call.access, [contents.sha256])
-        blob, spare = adopt(session, call.access, looked, known)
+        blob = adopt(session, call.access, looked, known)
         row = session.scalars(_by_id(call, dataset_id)).one()
         row.blob_pk, row.updated_at = blob.pk, now()
         _take_facts(row, NewDataset(**upload.facts))
         upload.completed_sha256, upload.completed_bytes = contents.sha256, contents.size_bytes
-    if spare is not None:
-        call.store.delete(spare)
+    call.store.discard(looked.leftovers(blob))
     return done
 
 

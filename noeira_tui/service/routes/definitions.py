@@ -8,10 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.service.bodies import DefinitionBody
-from noeira_tui.service.contents import Contents, adopt, fresh_object_key, look_at_upload, readable_blobs
+from noeira_tui.service.contents import Contents, adopt, look_at_upload, readable_blobs
 from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
 from noeira_tui.service.finding import check_path, find_project
 from noeira_tui.service.problems import RequestRefusedError
+from noeira_tui.service.store import fresh_object_key
 from noeira_tui.service.tables import Blob, FileUpload, Project, ProjectFile, now
 
 router = APIRouter(route_class=ProtectedRoute, prefix="/projects/{slug}/files", tags=["definitions"])
@@ -91,7 +92,8 @@ def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Js
     if not object_keys:
         raise RequestRefusedError(404, f"{body.path} is not registered by this API key: presign it first")
     looked = look_at_upload(call.store, object_keys, body.contents, former.object_key if former is not None else None)
-    spare = None
+    call.store.flush()
+    blob = None
     with call.database.write() as session:
         project = find_project(session, call, slug)
         row = _row(session, project, body.path)
@@ -101,11 +103,10 @@ def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Js
             if looked.object_key not in opened:
                 raise RequestRefusedError(409, "Completed meanwhile by another request", current_sha256=_digest(row))
             known = readable_blobs(session, call.access, [body.sha256])
-            blob, spare = adopt(session, call.access, looked, known)
+            blob = adopt(session, call.access, looked, known)
             opened[looked.object_key].completed_at = now()
             _swap(session, project, row, body.path, blob)
-    if spare is not None:
-        call.store.delete(spare)
+    call.store.discard(looked.leftovers(blob))
     return done
 
 
