@@ -30,11 +30,14 @@ def parse_dotenv(text: str, place: str) -> dict[str, str]:
     from dotenv.parser import parse_stream
 
     values: dict[str, str] = {}
-    for binding in parse_stream(io.StringIO(text.replace("\r\n", "\n"))):
+    for binding in parse_stream(io.StringIO(text.replace("\r\n", "\n").replace("\r", "\n"))):
         if binding.error:
-            # The line's own text may be a key: only its number is shown.
+            # The line's own text may be a key: only its number is shown. The binding
+            # begins with the blank lines before it.
+            text = binding.original.string
+            line = binding.original.line + text[: len(text) - len(text.lstrip())].count("\n")
             raise ConfigError(
-                f"{place}, line {binding.original.line}: not a `NAME=value` line.",
+                f"{place}, line {line}: not a `NAME=value` line.",
                 hint="Put quotes round a value with spaces or quotes in it, or begin the line with # to skip it.",
             )
         if binding.key is not None and binding.value is not None:

@@ -41,10 +41,12 @@ class ProcessOwner:
 
     def life(self) -> Life:
         """Whether the process still runs, as far as it can be told from here."""
-        if self.host != socket.gethostname():
-            return Life.FOREIGN
-        if self.boot_id != boot_id():
-            return Life.DEAD
+        if not self.boot_id or self.boot_id != boot_id():
+            # Another boot of this host ended everything. The boot goes first: a laptop's name may change while it runs.
+            if self.host != socket.gethostname():
+                return Life.FOREIGN
+            if self.boot_id or boot_id():
+                return Life.DEAD
         if self.pid_namespace != pid_namespace():
             return Life.FOREIGN
         started = _start_time(self.pid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 from pathlib import Path, PurePosixPath
 
@@ -41,10 +42,26 @@ def suffix_of(name: str) -> str:
     return wanted if re.fullmatch(r"(\.[A-Za-z0-9_-]+)*", wanted, re.ASCII) else ""
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there; False too where one may not look (`Path.is_file` raises in a closed folder)."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; False too where one may not look."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def git_work_tree(start: Path) -> Path | None:
     """The git work tree around a folder, found by its `.git`; None outside one."""
     for folder in (start, *start.parents):
-        if (folder / ".git").exists():
+        if is_file(folder / ".git") or is_folder(folder / ".git"):
             return folder
     return None
 
@@ -55,11 +72,4 @@ def absolute(path: Path, base: Path) -> Path:
         expanded = path.expanduser()
     except RuntimeError as err:
         raise ConfigError(f"The home folder in {path} cannot be told: {err}.") from err
-    joined = base / expanded
-    return Path(_normalised(str(joined)))
-
-
-def _normalised(path: str) -> str:
-    import os.path
-
-    return os.path.normpath(path)
+    return Path(os.path.normpath(base / expanded))

@@ -12,6 +12,7 @@ from noeira_tui.core.errors import CancelledError
 
 _RATE_WINDOW_S = 5.0
 _SAMPLE_EVERY_S = 0.1
+_WAIT_SLICE_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -134,40 +135,49 @@ class CancelToken:
     """Asks a piece of work to stop or to stand still; the work checks it at every chunk."""
 
     def __init__(self) -> None:
-        self._cancelled = threading.Event()
-        self._running = threading.Event()
-        self._running.set()
+        # Reentrant, and waited on in slices: a signal handler may call `cancel` in the very thread that waits here.
+        self._changed = threading.Condition(threading.RLock())
+        self._cancelled = False
+        self._paused = False
 
     def cancel(self) -> None:
-        """Ask the work to stop at its next chunk."""
-        self._cancelled.set()
-        self._running.set()
+        """Ask the work to stop at its next chunk; paused work too. It cannot be taken back."""
+        with self._changed:
+            self._cancelled = True
+            self._changed.notify_all()
 
     def pause(self) -> None:
         """Ask the work to stand still at its next chunk."""
-        if not self._cancelled.is_set():
-            self._running.clear()
+        with self._changed:
+            self._paused = True
 
     def resume(self) -> None:
         """Let paused work go on."""
-        self._running.set()
+        with self._changed:
+            self._paused = False
+            self._changed.notify_all()
 
     @property
     def is_cancelled(self) -> bool:
-        return self._cancelled.is_set()
+        return self._cancelled
 
     @property
     def is_paused(self) -> bool:
-        return not self._running.is_set()
+        return self._paused and not self._cancelled
 
     def check(self) -> None:
         """Stand still while paused; raise CancelledError when asked to stop."""
-        if not self._running.is_set():
-            self._running.wait()
-        if self._cancelled.is_set():
+        if self.is_paused:
+            with self._changed:
+                while self.is_paused:
+                    self._changed.wait(_WAIT_SLICE_S)
+        if self._cancelled:
             raise CancelledError("Stopped on request.", hint="What was transferred is kept; run it again to go on.")
 
     def sleep(self, seconds: float) -> None:
         """Wait, but not longer than until cancelled; then raise CancelledError."""
-        self._cancelled.wait(seconds)
+        until = time.monotonic() + seconds
+        with self._changed:
+            while not self._cancelled and (left_s := until - time.monotonic()) > 0:
+                self._changed.wait(min(left_s, _WAIT_SLICE_S))
         self.check()

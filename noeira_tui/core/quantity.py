@@ -15,16 +15,18 @@ def parse_size(text: str, what: str) -> int:
     """A size or rate such as `20MB`, `1.5 GiB` or `300k` in bytes. Raises ConfigError naming `what`."""
     match = _SIZE.fullmatch(text)
     unit = (match[2] or "").lower() if match else ""
-    if match is None or float(match[1]) <= 0:
+    size = float(match[1]) * (_UNITS.get(unit) or _BINARY[unit]) if match else 0.0
+    if not 1 <= size < 1e18:
+        # Less than a byte, or more than any disk: dividing by it or counting with it would fail much later.
         raise ConfigError(f"{what} is {text!r}, which is no size.", hint="Write it like 20MB, 1.5GiB or 300k.")
-    return int(float(match[1]) * (_UNITS.get(unit) or _BINARY[unit]))
+    return int(size)
 
 
 def show_size(size_bytes: float | None) -> str:
-    """A size in decimal units with three significant figures: `992 MB`, `2.1 GB`; a dash while unknown."""
+    """A size in decimal units, one decimal below a hundred: `992 MB`, `2.1 GB`; a dash while unknown."""
     if size_bytes is None:
         return "—"
-    if size_bytes < 1000:
+    if size_bytes < 999.5:
         return f"{size_bytes:.0f} B"
     value = float(size_bytes)
     for unit in ("kB", "MB", "GB", "TB", "PB"):
@@ -43,7 +45,8 @@ def show_duration(seconds: float | None) -> str:
     """A duration in the two largest units that matter: `4 s`, `1:02`, `2:05:09`, `3 d 4 h`; a dash while unknown."""
     if seconds is None:
         return "—"
-    whole = round(seconds)
+    # A clock that was set back makes an age negative.
+    whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

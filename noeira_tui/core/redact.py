@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from html import unescape
 
-_QUERY = re.compile(r"(?P<base>https?://[^\s\"'<>?]+)\?[^\s\"'<>]*")
-_BEARER = re.compile(r"(?i)\b(bearer)\s+[^\s\"',]+")
-_USERINFO = re.compile(r"(https?://)[^/\s@]+@")
+_QUERY = re.compile(r"(?i)(?P<base>https?://[^\s\"'<>?]+)\?[^\s\"'<>]*")
+_BEARER = re.compile(r"(?i)\b(bearer)\s+[\"']?[^\s\"',]+")
+_USERINFO = re.compile(r"(?i)(https?://)[^/\s?#]*@")
+# What is left of a signed URL that was cut, quoted or given as path and query alone, and settings with a key in them.
+_SECRETS = re.compile(
+    r"(?i)(?<![A-Za-z0-9])((?:x-amz-|x-goog-)?(?:signature|credential|security-token)|sig|api_?key|(?:access_)?token)"
+    r"=[^&\s\"'<>`]+"
+)
 _TAGS = re.compile(r"(?is)<(script|style|head)\b.*?</\1>|<[^>]*>")
 MAX_BODY_CHARACTERS = 200
 
 
 def redact(text: str) -> str:
-    """`text` without queries of URLs (signatures live there), user names in URLs, and bearer tokens."""
+    """`text` without queries of URLs, signatures and keys, user names in URLs, and bearer tokens."""
     text = _USERINFO.sub(r"\1", text)
     text = _QUERY.sub(r"\g<base>?…", text)
+    text = _SECRETS.sub(r"\1=…", text)
     return _BEARER.sub(r"\1 …", text)
 
 
@@ -27,4 +33,5 @@ def without_query(url: str) -> str:
 def plain_body(text: str) -> str:
     """The words of a body that should have been JSON: tags stripped, at most 200 characters."""
     words = " ".join(unescape(_TAGS.sub(" ", text)).split())
-    return redact(words[:MAX_BODY_CHARACTERS])
+    # Cut last: a cut secret would no longer be recognised.
+    return redact(words)[:MAX_BODY_CHARACTERS]

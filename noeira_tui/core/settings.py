@@ -15,7 +15,8 @@ from pathlib import Path
 
 from noeira_tui.core.dotenv import read_dotenv
 from noeira_tui.core.errors import ConfigError, MissingSettingError
-from noeira_tui.core.paths import absolute, git_work_tree
+from noeira_tui.core.paths import absolute, git_work_tree, is_file, is_folder
+from noeira_tui.core.redact import redact
 
 URL = "NOEIRA_CLOUD_URL"
 API_KEY = "NOEIRA_CLOUD_API_KEY"
@@ -116,7 +117,7 @@ class Settings:
         `env_file` that does not exist.
         """
         environ = os.environ if environ is None else environ
-        cwd = cwd or Path.cwd()
+        cwd = cwd or _working_folder()
         flags = dict(flags or {})
         if root is not None:
             flags[ROOT] = str(absolute(root, cwd))
@@ -127,24 +128,24 @@ class Settings:
         ]
         if env_file is not None:
             env_file = absolute(env_file, cwd)
-            if not env_file.is_file():
+            if not is_file(env_file):
                 raise ConfigError(f"There is no file {env_file}.", hint="Check --env-file.")
             layers.append((Source.DOTENV, str(env_file), read_dotenv(env_file)))
-        elif (cwd / ".env").is_file():
+        elif is_file(cwd / ".env"):
             layers.append((Source.DOTENV, str(cwd / ".env"), read_dotenv(cwd / ".env")))
         file_layer = (Source.FILE, str(config_file), _read_config(config_file))
 
         found_root = _pick(_SPECS[ROOT], [*layers, file_layer])
         if found_root.value is not None:
             root_path = absolute(Path(found_root.value), cwd)
-            if not root_path.is_dir():
+            if not is_folder(root_path):
                 raise ConfigError(
                     f"The root {root_path} is not a folder ({ROOT} from {found_root.source}, {found_root.place}).",
                     hint="Name an existing folder with --root.",
                 )
         else:
             root_path = git_work_tree(cwd) or cwd
-        if env_file is None and root_path != cwd and (root_path / ".env").is_file():
+        if env_file is None and root_path != cwd and is_file(root_path / ".env"):
             layers.append((Source.DOTENV, str(root_path / ".env"), read_dotenv(root_path / ".env")))
         layers.append(file_layer)
 
@@ -159,7 +160,8 @@ class Settings:
             cwd=cwd,
             env_file=env_file,
             places=tuple(places),
-            _values={spec.name: _pick(spec, layers) for spec in SPECS},
+            # The root that was used, not one that a `.env` found below it may name.
+            _values={spec.name: _pick(spec, layers) for spec in SPECS} | {ROOT: found_root},
             config_file=config_file,
         )
 
@@ -187,9 +189,9 @@ class Settings:
     def service_url(self) -> str:
         """The service's address without a trailing slash. Raises MissingSettingError, or ConfigError for a non-URL."""
         url = self.require(URL).strip().rstrip("/")
-        if not re.match(r"https?://[^/\s]+", url):
+        if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", url, re.IGNORECASE):
             raise ConfigError(
-                f"{URL} is {url!r}, which is no http(s) address ({self.setting(URL).place}).",
+                f"{URL} is {redact(url)!r}, which is no http(s) address ({self.setting(URL).place}).",
                 hint="It looks like http://127.0.0.1:8787 or https://cloud.example.org.",
             )
         return url
@@ -223,7 +225,7 @@ class Settings:
     def transfer_slots(self) -> int:
         """How many transfers run at once on this box."""
         text = self.get(SLOTS) or "2"
-        if not text.isdigit() or not 1 <= int(text) <= 64:
+        if not re.fullmatch("[0-9]{1,3}", text) or not 1 <= int(text) <= 64:
             raise ConfigError(f"{SLOTS} is {text!r}; it is a whole number from 1 to 64.")
         return int(text)
 
@@ -238,6 +240,15 @@ def default_config_file(environ: Mapping[str, str]) -> Path:
     return user_config_path("noeira-tui") / "config.toml"
 
 
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as err:
+        raise ConfigError(
+            f"The working folder is gone or cannot be told: {err.strerror or err}.", hint="Change to another folder."
+        ) from err
+
+
 def _pick(spec: SettingSpec, layers: list[tuple[Source, str, Mapping[str, str]]]) -> Setting:
     for source, place, values in layers:
         value = values.get(spec.name, "").strip()
@@ -248,7 +259,7 @@ def _pick(spec: SettingSpec, layers: list[tuple[Source, str, Mapping[str, str]]]
 
 def _read_config(path: Path) -> dict[str, str]:
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         return {}
     except OSError as err:

@@ -39,16 +39,13 @@ class StateDb:
         try:
             with self._translated():
                 connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.rollback()
-                raise
+            yield connection
             with self._translated():
                 connection.commit()
         except sqlite3.Error as err:
             raise self._error(err) from err
         finally:
+            # Takes back what was not committed; a rollback of its own could hide the error with another one.
             connection.close()
 
     @contextmanager
@@ -72,10 +69,14 @@ class StateDb:
             ) from err
         with self._translated():
             connection = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
-            connection.row_factory = sqlite3.Row
-            if schema not in self._prepared or not self.path.stat().st_size:
-                connection.executescript(schema)
-                self._prepared.add(schema)
+            try:
+                connection.row_factory = sqlite3.Row
+                if schema not in self._prepared or not self.path.stat().st_size:
+                    connection.executescript(schema)
+                    self._prepared.add(schema)
+            except BaseException:
+                connection.close()
+                raise
         return connection
 
     @contextmanager
@@ -86,10 +87,10 @@ class StateDb:
             raise self._error(err) from err
 
     def _error(self, err: Exception) -> StateError:
-        return StateError(
-            f"{self.path} cannot be used: {err}.",
-            hint="Check the disk and its permissions, or name another folder with NOEIRA_STATE.",
-        )
+        hint = "Check the disk and its permissions, or name another folder with NOEIRA_STATE."
+        if type(err) is sqlite3.DatabaseError:  # not a database, or a damaged one; its subclasses mean other things
+            hint = "Move it away: it holds jobs and what was compared, no data, and a new one is made."
+        return StateError(f"{self.path} cannot be used: {err}.", hint=hint)
 
 
 def or_without(action: Callable[[], _T], fallback: _T, warn: Callable[[StateError], None] | None = None) -> _T:
