@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from noeira_tui.core.errors import DestinationError, SourceChangedError
+from noeira_tui.core.errors import DatasetError, DestinationError, SourceChangedError
 from noeira_tui.core.paths import MAX_PATH_SEGMENTS, is_wire_path
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.recordings.layout import is_unfinished_name
@@ -52,10 +52,9 @@ def scan_definitions(
     """Every definition file in a project's folder with its digest, sorted by path. Links are followed to be read.
 
     Hidden files, editors' copies and unfinished downloads are left out; a file that cannot travel is there with its
-    problem. Raises CancelledError.
+    problem. Raises DatasetError for a folder that cannot be listed, CancelledError.
     """
-    found = [_look(folder, path, max_file_bytes, cancel) for path in _candidates(folder)]
-    return tuple(sorted((item for item in found if item is not None), key=lambda item: item.path))
+    return tuple(_look(folder, path, max_file_bytes, cancel) for path in sorted(_candidates(folder)))
 
 
 def destination(folder: Path, path: str) -> Path:
@@ -104,7 +103,10 @@ def _walk(folder: Path, path: str, above: tuple[tuple[int, int], ...]) -> Iterat
         yield path
         return
     here = (stat.st_dev, stat.st_ino)
-    if here in above or len(above) >= MAX_PATH_SEGMENTS:
+    if here in above:
+        return
+    if len(above) >= MAX_PATH_SEGMENTS:
+        yield path
         return
     for name, is_folder in _entries(folder / path):
         below = f"{path}/{name}"
@@ -115,15 +117,17 @@ def _walk(folder: Path, path: str, above: tuple[tuple[int, int], ...]) -> Iterat
 
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:
-    """Names in a folder that may travel, and whether they are folders; none when it is not there."""
+    """Names in a folder without passing ones, and whether they are folders; none when it is not there."""
     try:
         with os.scandir(folder) as entries:
             return [(entry.name, entry.is_dir()) for entry in entries if not _is_passing(entry.name)]
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as err:
+        raise DatasetError(f"{folder} cannot be listed: {err.strerror or err}.", title="Project") from err
 
 
-def _look(folder: Path, path: str, max_file_bytes: int, cancel: CancelToken | None) -> LocalDefinition | None:
+def _look(folder: Path, path: str, max_file_bytes: int, cancel: CancelToken | None) -> LocalDefinition:
     if not is_wire_path(path):
         return LocalDefinition(path, problem=_BAD_NAME)
     file = folder / path
