@@ -278,8 +278,10 @@ class RemoteCatalog:
     def _digest_here(self, path: Path, progress: Progress, cancel: CancelToken) -> tuple[str, FileStamp] | None:
         try:
             stat = path.stat()
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return None
+        except NotADirectoryError as err:
+            raise DestinationError(f"{path.parent} is not a folder.", hint="Name another DEST.") from err
         except OSError as err:
             raise DestinationError(f"{path} cannot be looked at: {err.strerror}.") from err
         if path.is_dir():

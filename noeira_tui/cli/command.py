@@ -97,6 +97,11 @@ def _guarded(output: Output, call: Callable[[], int | None]) -> int:
         # Whoever read our output has gone; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as err:
+        # The last net: a fault of the file system that no package foresaw is still a sentence, not a traceback.
+        where = f"{err.filename}: " if err.filename else ""
+        output.error(NoeiraError(f"{where}{err.strerror or err}.", title="The system refused"))
+        return 1
     except KeyboardInterrupt:
         output.error(CancelledError("Interrupted."))
         return 130

@@ -93,6 +93,15 @@ def test_a_file_in_the_way_is_exit_1_and_untouched(cli: CommandLine, pushed: tup
     assert (root / "mine").read_bytes() == pushed[1]
 
 
+def test_a_place_that_cannot_be_written_is_told(cli: CommandLine, pushed: tuple[str, bytes], root: Path) -> None:
+    (root / "file").write_text("x")
+    for dest in ("file/x.bin", "file/deeper/x.bin", "/proc/x.bin", "n" * 300):
+        ran = cli("catalog", "pull", pushed[0], dest, "--json")
+        assert ran.code == 1
+        assert ran.json["error"]["message"]
+    assert (root / "file").read_text() == "x"
+
+
 def test_verify_tells_a_changed_copy(cli: CommandLine, pushed: tuple[str, bytes]) -> None:
     path = Path(cli("catalog", "pull", pushed[0], "--json").json["path"])
     good = cli("catalog", "verify", pushed[0], "--json")
