@@ -11,6 +11,7 @@ def main() -> int:
         # Nothing is imported before this point, so whoever started the job waits for a few milliseconds only.
         os._exit(0)
 
+    from contextlib import suppress
     from datetime import datetime
     from pathlib import Path
 
@@ -19,8 +20,10 @@ def main() -> int:
     from noeira_tui.jobs.runner import run_detached
 
     def say(line: str) -> None:
-        sys.stderr.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {line}\n")
-        sys.stderr.flush()
+        # A full disk must not end the job, nor its heart, for a line of its log.
+        with suppress(OSError):
+            sys.stderr.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {line}\n")
+            sys.stderr.flush()
 
     try:
         return run_detached(StateDb(Path(sys.argv[1])), int(sys.argv[2]), say)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from noeira_tui.core.errors import JobError
 from noeira_tui.core.owner import Life
-from noeira_tui.jobs.records import JobRecord, JobSpec, JobState, Request
+from noeira_tui.jobs.records import JobFailure, JobRecord, JobSpec, JobState, Request
 from noeira_tui.jobs.store import JobStore
 
 _ASK_FIRST_S = 4.0
@@ -21,14 +24,15 @@ _POLL_S = 0.05
 def start(store: JobStore, spec: JobSpec) -> JobRecord:
     """Queue a job and start its process. Returns at once; the row tells the rest."""
     record = store.create(spec)
-    _launch(store, record)
+    # Numbers begin again when the state database is lost: an older log under this one is another job's.
+    _launch(store, record, log_mode="wb")
     return record
 
 
 def retry(store: JobStore, job_id: int, service_url: str | None) -> JobRecord:
     """Start a finished, unsuccessful job again; it goes on from what is on disk. Raises JobError."""
     record = store.requeue(job_id, service_url)
-    _launch(store, record)
+    _launch(store, record, log_mode="ab")
     return record
 
 
@@ -40,19 +44,29 @@ def cancel(store: JobStore, job_id: int, sleep: Callable[[float], None] = time.s
         sleep(_POLL_S)
         record = store.get(job_id)
     if record.is_live and record.owner is not None and record.owner.life() is Life.ALIVE:
-        os.kill(record.owner.pid, 9)
+        _kill(job_id, record.owner.pid)
         while record.owner.life() is Life.ALIVE and time.monotonic() < deadline + _ASK_FIRST_S:
             sleep(_POLL_S)
-        store.finish(job_id, JobState.CANCELLED, record.progress)
+        store.finish(job_id, JobState.CANCELLED, record.progress, owner=record.owner)
         record = store.get(job_id)
     return record
 
 
-def _launch(store: JobStore, record: JobRecord) -> None:
+def _kill(job_id: int, pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        # It ended by itself just now.
+        return
+    except PermissionError as err:
+        raise JobError(f"Job {job_id} is asked to stop, but its process {pid} is another user's.") from err
+
+
+def _launch(store: JobStore, record: JobRecord, *, log_mode: Literal["ab", "wb"]) -> None:
     log = store.log_path(record.id)
     try:
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with log.open("ab") as stream:
+        with log.open(log_mode) as stream:
             # The process forks once more and its first half ends at once: that half is all this one has to wait for.
             subprocess.run(
                 [sys.executable, "-m", "noeira_tui.jobs", str(store.folder.parent), str(record.id)],
@@ -66,12 +80,17 @@ def _launch(store: JobStore, record: JobRecord) -> None:
                 timeout=30,
             )
     except (OSError, subprocess.SubprocessError) as err:
-        store.finish(record.id, JobState.FAILED, record.progress)
-        raise JobError(f"The process of job {record.id} cannot be started: {err}.", hint=f"Its log is {log}.") from err
+        problem = JobError(f"The process of job {record.id} cannot be started: {err}.", hint=f"Its log is {log}.")
+        failure = JobFailure(problem.title, problem.message, problem.hint)
+        store.finish(record.id, JobState.FAILED, record.progress, owner=None, failure=failure)
+        raise problem from err
 
 
 def _environment() -> dict[str, str]:
     """This process's environment, with what makes the package importable from a checkout too."""
     package_parent = str(Path(__file__).resolve().parents[2])
+    if package_parent in sys.path and package_parent in sysconfig.get_paths().values():
+        # Installed: found without help, and before the standard library it could hide a part of it.
+        return dict(os.environ)
     paths = [package_parent, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -35,12 +35,14 @@ _SLOT_POLL_S = 0.25
 class _Beat:
     """Writes a job's progress at most four times a second, and carries out what was asked of it."""
 
-    def __init__(self, store: JobStore, job_id: int, work: Work) -> None:
+    def __init__(self, store: JobStore, record: JobRecord, work: Work) -> None:
+        assert record.owner is not None, "only the process that owns a row beats for it"
         self._store = store
-        self._job_id = job_id
+        self._job_id = record.id
+        self._owner = record.owner
         self._work = work
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"job-{job_id}-beat", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"job-{record.id}-beat", daemon=True)
         self._written: tuple[ProgressSnapshot, bool] | None = None
         self._written_at = float("-inf")
         self.asked_to_cancel = False
@@ -69,9 +71,9 @@ class _Beat:
         seen = (replace(snapshot, elapsed_s=0.0), cancel.is_paused)
         now = time.monotonic()
         if seen == self._written and now - self._written_at < _QUIET_BEAT_EVERY_S:
-            request = self._store.request(self._job_id)
+            request = self._store.request(self._job_id, self._owner)
         else:
-            request = self._store.beat(self._job_id, snapshot, paused=cancel.is_paused)
+            request = self._store.beat(self._job_id, self._owner, snapshot, paused=cancel.is_paused)
             self._written, self._written_at = seen, now
         if request is Request.CANCEL:
             self.asked_to_cancel = True
@@ -84,30 +86,35 @@ class _Beat:
 
 def run_recorded(store: JobStore, record: JobRecord, work: Work) -> Pulled | Pushed:
     """Do a running row's work and write how it ended. Raises what the work raised."""
-    kind = kind_of(record.spec)
+    beat = _Beat(store, record, work)
     try:
-        with _Beat(store, record.id, work) as beat:
+        kind = kind_of(record.spec)
+        with beat:
             outcome = kind.run(work)
     except CancelledError as err:
         state = JobState.CANCELLED if beat.asked_to_cancel else JobState.INTERRUPTED
-        _finish(store, record.id, state, work, None if beat.asked_to_cancel else err)
+        _finish(store, record, state, work, None if beat.asked_to_cancel else err)
         raise
     except NoeiraError as err:
-        _finish(store, record.id, JobState.FAILED, work, err)
+        _finish(store, record, JobState.FAILED, work, err)
+        raise
+    except (KeyboardInterrupt, SystemExit):
+        # A second Ctrl-C: the user's doing, no fault of the work.
+        _finish(store, record, JobState.INTERRUPTED, work, None)
         raise
     except BaseException as err:
-        _finish(store, record.id, JobState.FAILED, work, _unexpected(err))
+        _finish(store, record, JobState.FAILED, work, _unexpected(err))
         raise
-    _finish(store, record.id, JobState.DONE, work, None, outcome_json(outcome))
+    _finish(store, record, JobState.DONE, work, None, outcome_json(outcome))
     return outcome
 
 
 def _finish(
-    store: JobStore, job_id: int, state: JobState, work: Work, err: NoeiraError | None, result: str | None = None
+    store: JobStore, record: JobRecord, state: JobState, work: Work, err: NoeiraError | None, result: str | None = None
 ) -> None:
     failure = None if err is None else JobFailure(err.title, redact(err.message), err.hint, err.retryable)
     try:
-        store.finish(job_id, state, work.progress.snapshot(), failure=failure, result=result)
+        store.finish(record.id, state, work.progress.snapshot(), owner=record.owner, failure=failure, result=result)
     except StateError as problem:
         work.say(f"the end of this job cannot be recorded: {problem}")
 
@@ -137,13 +144,13 @@ def run_detached(state_db: StateDb, job_id: int, say: Callable[[str], None]) -> 
                     f"This job belongs to {spec.service_url}, but the settings name {settings.service_url} now.",
                     hint="Set NOEIRA_CLOUD_URL back, or start the transfer anew.",
                 )
-            if not _wait_for_slot(store, job_id, settings.transfer_slots, cancel):
+            if not _wait_for_slot(store, record, settings.transfer_slots, cancel):
                 return 1
         except NoeiraError as err:
             say(str(err))
             state = JobState.INTERRUPTED if isinstance(err, CancelledError) else JobState.FAILED
             failure = JobFailure(err.title, redact(err.message), err.hint, err.retryable)
-            store.finish(job_id, state, record.progress, failure=failure)
+            store.finish(job_id, state, record.progress, owner=record.owner, failure=failure)
             return err.exit_code
         return _run_and_tell(store, record, work)
 
@@ -162,14 +169,22 @@ def _run_and_tell(store: JobStore, record: JobRecord, work: Work) -> int:
     return 0
 
 
-def _wait_for_slot(store: JobStore, job_id: int, slots: int, cancel: CancelToken) -> bool:
+def _wait_for_slot(store: JobStore, record: JobRecord, slots: int, cancel: CancelToken) -> bool:
     """Wait until the job may run; False when it was cancelled meanwhile."""
-    while not store.try_start(job_id, slots):
-        record = store.get(job_id)
-        if record.request is Request.CANCEL or not record.is_live:
-            if record.is_live:
-                store.finish(job_id, JobState.CANCELLED, record.progress)
+    assert record.owner is not None
+    told_at = time.monotonic()
+    while not store.try_start(record.id, slots):
+        now = store.peek(record.id)
+        if now.owner != record.owner or not now.is_live:
             return False
+        if now.request is Request.CANCEL:
+            store.finish(record.id, JobState.CANCELLED, now.progress, owner=record.owner)
+            return False
+        if time.monotonic() - told_at >= _QUIET_BEAT_EVERY_S:
+            # Also look for runners that died: nobody else may be there to free their slots.
+            store.reap()
+            store.wait(record.id, record.owner)
+            told_at = time.monotonic()
         cancel.sleep(_SLOT_POLL_S)
     return True
 
@@ -185,7 +200,7 @@ def run_foreground(settings: Settings, kind: AnyKind, work: Work) -> Pulled | Pu
         record = store.create(spec, owner=ProcessOwner.me())
     except StateError as err:
         work.say(f"warning: {err} The work goes on, unrecorded.")
-        return kind.run(work)
+        return kind.run(replace(work, context=shared_context(settings, store, None)))
     context: TransferContext = shared_context(settings, store, record.id)
     return run_recorded(store, record, replace(work, context=context))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import time
@@ -10,11 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from noeira_tui.core.errors import JobError
-from noeira_tui.core.owner import ProcessOwner
+from noeira_tui.core.owner import FOREIGN_HEARTBEAT_S, ProcessOwner
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.jobs.records import LIVE, JobFailure, JobRecord, JobSpec, JobState, Request
-from noeira_tui.jobs.rows import owner_json, owner_of, record_of
+from noeira_tui.jobs.rows import owner_json, owner_of, record_of, request_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -88,6 +89,10 @@ class JobStore:
     def get(self, job_id: int) -> JobRecord:
         """One row, a dead runner already told as interrupted. Raises JobError when there is none."""
         self.reap()
+        return self.peek(job_id)
+
+    def peek(self, job_id: int) -> JobRecord:
+        """One row as it is, without looking whether its runner still lives. Raises JobError when there is none."""
         with self._db.reading(_SCHEMA) as connection:
             row = connection.execute("SELECT * FROM jobs WHERE id = ?", (job_id,)).fetchone()
         if row is None:
@@ -101,11 +106,22 @@ class JobStore:
             rows = connection.execute("SELECT * FROM jobs ORDER BY id DESC").fetchall()
         return tuple(record_of(row) for row in rows)
 
-    def version(self) -> tuple[int, int]:
+    def count_running(self) -> int:
+        """How many jobs run now, dead runners not counted."""
+        self.reap()
+        with self._db.reading(_SCHEMA) as connection:
+            count: int = connection.execute(
+                "SELECT COUNT(*) FROM jobs WHERE state = ?", (JobState.RUNNING,)
+            ).fetchone()[0]
+        return count
+
+    def version(self) -> tuple[int, int, int]:
         """Something that changes whenever any row does; cheap."""
         with self._db.reading(_SCHEMA) as connection:
-            row = connection.execute("SELECT COUNT(*), COALESCE(SUM(version), 0) FROM jobs").fetchone()
-        return row[0], row[1]
+            row = connection.execute(
+                "SELECT COUNT(*), COALESCE(SUM(version), 0), COALESCE(MAX(id), 0) FROM jobs"
+            ).fetchone()
+        return row[0], row[1], row[2]
 
     def reap(self) -> None:
         """Call every live row interrupted whose process is gone."""
@@ -141,44 +157,54 @@ class JobStore:
         return self.get(job_id)
 
     def try_start(self, job_id: int, slots: int) -> bool:
-        """Start a queued job if a slot is free for it; older queued jobs go first. False: wait and ask again."""
-        self.reap()
+        """Start a queued job if a slot is free for it; older queued jobs go first. False: wait and ask again.
+
+        Asking only reads: many waiting jobs must not keep the running ones from writing.
+        """
+        with self._db.reading(_SCHEMA) as connection:
+            if not _may_start(connection, job_id, slots):
+                return False
         now = self._clock()
         with self._db.transaction(_SCHEMA) as connection:
-            row = connection.execute("SELECT * FROM jobs WHERE id = ?", (job_id,)).fetchone()
-            if row is None or row["state"] != JobState.QUEUED:
+            if not _may_start(connection, job_id, slots):
                 return False
-            if row["takes_slot"]:
-                # Jobs that run in the foreground, and paused ones, hold no slot.
-                ahead = connection.execute(
-                    "SELECT COUNT(*) FROM jobs WHERE takes_slot AND (state = ? OR (state = ? AND id < ?))",
-                    (JobState.RUNNING, JobState.QUEUED, job_id),
-                ).fetchone()[0]
-                if ahead >= slots:
-                    connection.execute("UPDATE jobs SET heartbeat_at = ? WHERE id = ?", (now, job_id))
-                    return False
             connection.execute(
                 "UPDATE jobs SET state = ?, started_at = ?, heartbeat_at = ?, version = version + 1 WHERE id = ?",
                 (JobState.RUNNING, now, now, job_id),
             )
         return True
 
-    def beat(self, job_id: int, progress: ProgressSnapshot, *, paused: bool = False) -> Request:
-        """Write a running job's progress, and read what was asked of it."""
+    def wait(self, job_id: int, owner: ProcessOwner) -> None:
+        """Say that a queued job's process still waits for its slot."""
+        with self._db.transaction(_SCHEMA) as connection:
+            connection.execute(
+                "UPDATE jobs SET heartbeat_at = ? WHERE id = ? AND owner = ? AND state = ?",
+                (self._clock(), job_id, owner_json(owner), JobState.QUEUED),
+            )
+
+    def beat(self, job_id: int, owner: ProcessOwner, progress: ProgressSnapshot, *, paused: bool = False) -> Request:
+        """Write a running job's progress, and read what was asked of it.
+
+        A row that was taken for interrupted meanwhile (a suspended laptop on a shared home) runs again. A row that is
+        gone, or that a retry gave to another process, asks this one to stop.
+        """
         state = JobState.PAUSED if paused else JobState.RUNNING
         with self._db.transaction(_SCHEMA) as connection:
             row = connection.execute(
-                "UPDATE jobs SET progress = ?, heartbeat_at = ?, version = version + 1,"
-                f" state = CASE WHEN state IN {_WORKED_ON_SQL} THEN ? ELSE state END WHERE id = ? RETURNING request",
-                (json.dumps(asdict(progress)), self._clock(), state, job_id),
+                "UPDATE jobs SET progress = ?, heartbeat_at = ?, state = ?, finished_at = NULL, version = version + 1"
+                f" WHERE id = ? AND owner = ? AND state IN {_WORKED_ON_SQL} RETURNING request",
+                (json.dumps(asdict(progress)), self._clock(), state, job_id, owner_json(owner)),
             ).fetchone()
-        return Request(row["request"]) if row is not None else Request.CANCEL
+        return request_of(row["request"]) if row is not None else Request.CANCEL
 
-    def request(self, job_id: int) -> Request:
-        """What was asked of a job; a row that is gone asks it to stop."""
+    def request(self, job_id: int, owner: ProcessOwner) -> Request:
+        """What was asked of a job; a row that is gone or another process's asks this one to stop."""
         with self._db.reading(_SCHEMA) as connection:
-            row = connection.execute("SELECT request FROM jobs WHERE id = ?", (job_id,)).fetchone()
-        return Request(row["request"]) if row is not None else Request.CANCEL
+            row = connection.execute(
+                f"SELECT request FROM jobs WHERE id = ? AND owner = ? AND state IN {_WORKED_ON_SQL}",
+                (job_id, owner_json(owner)),
+            ).fetchone()
+        return request_of(row["request"]) if row is not None else Request.CANCEL
 
     def finish(
         self,
@@ -186,39 +212,49 @@ class JobStore:
         state: JobState,
         progress: ProgressSnapshot,
         *,
+        owner: ProcessOwner | None,
         failure: JobFailure | None = None,
         result: str | None = None,
-    ) -> None:
-        """Write how a job ended."""
+    ) -> bool:
+        """Write how a job ended. False, and nothing written, when it is over or not `owner`'s any more."""
+        now = self._clock()
         with self._db.transaction(_SCHEMA) as connection:
-            connection.execute(
+            changed = connection.execute(
                 "UPDATE jobs SET state = ?, progress = ?, finished_at = ?, heartbeat_at = ?, failure = ?, result = ?,"
-                " request = '', version = version + 1 WHERE id = ?",
+                " request = '', version = version + 1"
+                f" WHERE id = ? AND owner IS ? AND state IN {_UNFINISHED_SQL}",
                 (
                     state,
                     json.dumps(asdict(progress)),
-                    self._clock(),
-                    self._clock(),
+                    now,
+                    now,
                     None if failure is None else json.dumps(asdict(failure)),
                     result,
                     job_id,
+                    None if owner is None else owner_json(owner),
                 ),
-            )
+            ).rowcount
+        return changed > 0
 
     def ask(self, job_id: int, request: Request) -> JobRecord:
-        """Ask something of a live job; the runner sees it within a quarter of a second. Raises JobError when over."""
+        """Ask something of a live job; the runner sees it within a quarter of a second. Raises JobError when over.
+
+        A cancel stays: to pause or resume does not take it back.
+        """
         record = self.get(job_id)
         if not record.is_live:
             raise JobError(f"Job {job_id} is {record.state} already.")
         with self._db.transaction(_SCHEMA) as connection:
-            if record.owner is None and request is Request.CANCEL:
+            if request is Request.CANCEL:
                 connection.execute(
-                    "UPDATE jobs SET state = ?, finished_at = ?, version = version + 1 WHERE id = ? AND owner IS NULL",
-                    (JobState.CANCELLED, self._clock(), job_id),
+                    "UPDATE jobs SET state = ?, finished_at = ?, version = version + 1"
+                    " WHERE id = ? AND owner IS NULL AND state = ?",
+                    (JobState.CANCELLED, self._clock(), job_id, JobState.QUEUED),
                 )
             connection.execute(
-                f"UPDATE jobs SET request = ?, version = version + 1 WHERE id = ? AND state IN {_LIVE_SQL}",
-                (request, job_id),
+                "UPDATE jobs SET request = ?, version = version + 1"
+                f" WHERE id = ? AND state IN {_LIVE_SQL} AND request != ?",
+                (request, job_id, Request.CANCEL),
             )
         return self.get(job_id)
 
@@ -259,15 +295,35 @@ class JobStore:
             )
             connection.executemany("DELETE FROM jobs WHERE id = ?", [(job_id,) for job_id in ids])
         for job_id in ids:
-            self.log_path(job_id).unlink(missing_ok=True)
+            # A log that cannot be removed costs a little space; it is no reason not to start a job.
+            with contextlib.suppress(OSError):
+                self.log_path(job_id).unlink()
         return ids
 
 
 _LIVE_SQL = "('" + "', '".join(sorted(LIVE)) + "')"
-_WORKED_ON_SQL = f"('{JobState.RUNNING}', '{JobState.PAUSED}')"
+_UNFINISHED_SQL = "('" + "', '".join(sorted({*LIVE, JobState.INTERRUPTED})) + "')"
+_WORKED_ON_SQL = f"('{JobState.RUNNING}', '{JobState.PAUSED}', '{JobState.INTERRUPTED}')"
+
+
+def _may_start(connection: sqlite3.Connection, job_id: int, slots: int) -> bool:
+    row = connection.execute("SELECT state, request, takes_slot FROM jobs WHERE id = ?", (job_id,)).fetchone()
+    if row is None or row["state"] != JobState.QUEUED or request_of(row["request"]) is not Request.NONE:
+        return False
+    if not row["takes_slot"]:
+        return True
+    # Jobs that run in the foreground, and paused ones, hold no slot; one that is asked to stand still lets others pass.
+    ahead = connection.execute(
+        "SELECT COUNT(*) FROM jobs WHERE takes_slot AND (state = ? OR (state = ? AND id < ? AND request != ?))",
+        (JobState.RUNNING, JobState.QUEUED, job_id, Request.PAUSE),
+    ).fetchone()[0]
+    return bool(ahead < slots)
 
 
 def _is_gone(row: sqlite3.Row, now: float) -> bool:
     if row["owner"] is None:
-        return bool(now - row["created_at"] > START_GRACE_S)
-    return owner_of(row["owner"]).is_gone(now - (row["heartbeat_at"] or row["created_at"]))
+        # Either way: a clock that was set back must not keep it waiting for ever.
+        return bool(abs(now - row["created_at"]) > START_GRACE_S)
+    owner = owner_of(row["owner"])
+    age_s = now - (row["heartbeat_at"] or row["created_at"])
+    return owner.is_gone(age_s) if owner is not None else bool(abs(age_s) > FOREIGN_HEARTBEAT_S)

@@ -14,7 +14,7 @@ from noeira_tui.core.ports import NoLimit, RateLimit
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import parse_size
 from noeira_tui.core.settings import MAX_RATE, Settings
-from noeira_tui.jobs.records import LIVE, JobState
+from noeira_tui.jobs.records import LIVE
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.transfer.facts import TransferContext
 
@@ -47,9 +47,9 @@ class BoxLedger:
         """Bytes that other running jobs will still write on the file system of `folder`; 0 without a state folder."""
         try:
             records = self._store.list()
-            device = folder.stat().st_dev
-        except (StateError, OSError):
+        except StateError:
             return 0
+        device = _device(folder)
         promised = 0
         for record in records:
             total = record.progress.bytes_total
@@ -102,10 +102,9 @@ def shared_context(settings: Settings, store: JobStore, job_id: int | None) -> T
 
     def running() -> int:
         try:
-            records = store.list()
+            return store.count_running()
         except StateError:
             return 1
-        return sum(record.state is JobState.RUNNING for record in records)
 
     rate = settings.get(MAX_RATE)
     limit: RateLimit = NoLimit() if rate is None else SharedRate(parse_size(rate, MAX_RATE), running)
