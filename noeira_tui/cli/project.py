@@ -128,7 +128,9 @@ def pull(
 ) -> int:
     """Fetch project.kv, calibration/ and policies/*.kv; what was changed here too is named and stays.
 
-    Makes the project here when only the service has it. Example: noeira-tui project pull so101-tower
+    A project that only the service has is made here.
+
+    Example: noeira-tui project pull so101-tower
     """
     from noeira_tui.recordings.definition_plan import Direction
 
