@@ -16,7 +16,7 @@ DEFAULT_BUCKET = "noeira"
 MAX_EXPIRY_S = 7 * 24 * 3600
 """The longest a presigned URL may live (the S3 limit)."""
 
-_WILDCARDS = frozenset({"", "0.0.0.0", "::", "*"})
+_WILDCARDS = frozenset({"", "0.0.0.0", "::"})
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,13 @@ class Database:
         try:
             self._url = make_url(url)
             self.is_sqlite = self._url.get_backend_name() == "sqlite"
-            self._engine = create_engine(self._url, pool_pre_ping=not self.is_sqlite, **self._options())
+            self._engine = create_engine(
+                self._url,
+                pool_pre_ping=not self.is_sqlite,
+                # Errors are logged, and what a statement carries is nobody's business there.
+                hide_parameters=True,
+                **self._options(),
+            )
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as err:
             raise ConfigError(
                 f"The database address is not usable: {err}.", hint="Check --database-url; it begins with sqlite:///."

@@ -20,10 +20,10 @@ from typing import IO
 from noeira_tui.core.errors import StateError
 from noeira_tui.service.config import ServiceConfig, StoreKeys
 from noeira_tui.service.datafolder import DataFolder
+from noeira_tui.service.folderstore import FolderStore
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.processes import end, from_notes
 from noeira_tui.service.sockets import http_address, listen, port_of
-from noeira_tui.service.store import FolderStore
 from noeira_tui.service.storechild import LOCKED_EXIT, READY
 
 _START_PATIENCE_S = 20.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
@@ -16,7 +17,7 @@ from noeira_tui.core.errors import ServiceError
 from noeira_tui.service.store import StoreError
 
 _log = logging.getLogger("noeira_tui.service")
-_RETRY_AFTER_S = "2"
+_RETRY_AFTER_S = "1"
 
 
 class RequestRefusedError(ServiceError):
@@ -37,51 +38,73 @@ def error_answer(status: int, message: str, **facts: Any) -> JSONResponse:
 
 def answer_errors(app: FastAPI) -> None:
     """Make every failure of `app` answer in the protocol's shape."""
+    for kind, answer in _ANSWERS.items():
+        app.add_exception_handler(kind, answer)
 
-    @app.exception_handler(RequestRefusedError)
-    async def _refused(_: Request, err: RequestRefusedError) -> JSONResponse:
-        return error_answer(err.status, err.message, **err.facts)
 
-    @app.exception_handler(HTTPException)
-    async def _http(request: Request, err: HTTPException) -> JSONResponse:
-        text = {
-            404: f"There is no route {request.method} {request.url.path}",
-            405: f"{request.method} is not allowed on {request.url.path}",
-        }.get(err.status_code, str(err.detail))
-        answer = error_answer(err.status_code, text)
-        answer.headers.update(err.headers or {})
-        return answer
+async def _refused(_: Request, err: Exception) -> Response:
+    assert isinstance(err, RequestRefusedError)
+    return error_answer(err.status, err.message, **err.facts)
 
-    @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, err: RequestValidationError) -> JSONResponse:
-        first = err.errors()[0]
-        place = ".".join(str(part) for part in first["loc"] if part not in {"body", "query", "path"})
-        return error_answer(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
 
-    @app.exception_handler(StoreError)
-    async def _store(_: Request, err: StoreError) -> JSONResponse:
-        _log.error("%s", err)
-        answer = error_answer(503, "The object store gives no answer; try again")
-        answer.headers["Retry-After"] = _RETRY_AFTER_S
-        return answer
+async def _http(request: Request, err: Exception) -> Response:
+    assert isinstance(err, HTTPException)
+    text = {
+        404: f"There is no route {request.method} {request.url.path}",
+        405: f"{request.method} is not allowed on {request.url.path}",
+    }.get(err.status_code, str(err.detail))
+    answer = error_answer(err.status_code, text)
+    answer.headers.update(err.headers or {})
+    return answer
 
-    @app.exception_handler(OperationalError)
-    @app.exception_handler(PoolTimeout)
-    async def _database(_: Request, err: Exception) -> JSONResponse:
-        _log.error("database: %s", err)
-        answer = error_answer(503, "The database gives no answer; try again")
-        answer.headers["Retry-After"] = _RETRY_AFTER_S
-        return answer
 
-    @app.exception_handler(IntegrityError)
-    async def _collided(_: Request, err: IntegrityError) -> JSONResponse:
-        # Two processes wrote the same row at the same moment; whoever repeats the request finds it there.
-        _log.warning("database: %s", err.orig)
-        answer = error_answer(503, "Somebody else changed this at the same moment; try again")
-        answer.headers["Retry-After"] = "0"
-        return answer
+async def _invalid(_: Request, err: Exception) -> Response:
+    assert isinstance(err, RequestValidationError)
+    first = err.errors()[0]
+    place = ".".join(str(part) for part in first["loc"] if part not in {"body", "query", "path"})
+    return error_answer(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
 
-    @app.exception_handler(Exception)
-    async def _unexpected(request: Request, err: Exception) -> JSONResponse:
-        # Starlette raises it again after this answer, so that the server logs the traceback.
-        return error_answer(500, "Internal error; the service's log has more")
+
+async def _store(_: Request, err: Exception) -> Response:
+    _log.error("%s", err)
+    return _again("The object store gives no answer; try again")
+
+
+async def _database(_: Request, err: Exception) -> Response:
+    _log.error("database: %s", err)
+    return _again("The database gives no answer; try again")
+
+
+async def _collided(_: Request, err: Exception) -> Response:
+    # Two processes wrote the same row at the same moment; whoever repeats the request finds it there.
+    _log.warning("database: %s", err)
+    return _again("Somebody else changed this at the same moment; try again")
+
+
+async def _unstorable(_: Request, err: Exception) -> Response:
+    _log.warning("database: %s", err)
+    return error_answer(400, "A value in the request cannot be stored")
+
+
+async def _unexpected(_: Request, err: Exception) -> Response:
+    # Starlette raises it again after this answer, so that the server logs the traceback.
+    return error_answer(500, "Internal error; the service's log has more")
+
+
+def _again(text: str) -> Response:
+    answer = error_answer(503, text)
+    answer.headers["Retry-After"] = _RETRY_AFTER_S
+    return answer
+
+
+_ANSWERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+    RequestRefusedError: _refused,
+    HTTPException: _http,
+    RequestValidationError: _invalid,
+    StoreError: _store,
+    OperationalError: _database,
+    PoolTimeout: _database,
+    IntegrityError: _collided,
+    DataError: _unstorable,
+    Exception: _unexpected,
+}

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import uvicorn
+from sqlalchemy.exc import DBAPIError
 
 from noeira_tui.core.errors import ConfigError, StateError
 from noeira_tui.service.app import make_app
@@ -24,9 +25,11 @@ from noeira_tui.service.objectstore import EmbeddedStore
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.sockets import http_address, listen, port_of
 from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.sweeper import Sweeper
 
 _log = logging.getLogger("noeira_tui.service")
 _WATCH_EVERY_S = 0.25
+_SWEEP_EVERY_S = 3600.0
 _RESTARTS = 5
 _RESTARTS_WITHIN_S = 60.0
 
@@ -70,7 +73,7 @@ def _run(
             )
             folder.remember_port(port)
             server = Server(make_app(config, database, store), lambda: announce(ready))
-            asyncio.run(_serve(server, listening, embedded))
+            asyncio.run(_serve(server, listening, embedded, Sweeper(config, database, store)))
         finally:
             database.close()
 
@@ -102,7 +105,7 @@ class Server(uvicorn.Server):
         yield
 
 
-async def _serve(server: Server, listening: socket.socket, embedded: EmbeddedStore | None) -> None:
+async def _serve(server: Server, listening: socket.socket, embedded: EmbeddedStore | None, sweeper: Sweeper) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -111,14 +114,27 @@ async def _serve(server: Server, listening: socket.socket, embedded: EmbeddedSto
         server.should_exit = True
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop)
+        # `nohup` says that a hang-up is to be ignored.
+        if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, stop)
     watching = asyncio.create_task(_keep_alive(server, embedded)) if embedded is not None else None
+    sweeping = asyncio.create_task(_keep_swept(sweeper))
     try:
         await server.serve([listening])
     finally:
         server.should_exit = True
+        sweeping.cancel()
         if watching is not None:
             await watching
+
+
+async def _keep_swept(sweeper: Sweeper) -> None:
+    while True:
+        try:
+            await asyncio.to_thread(sweeper.sweep)
+        except (StoreError, DBAPIError, OSError) as err:
+            _log.warning("sweeping again later: %s", err)
+        await asyncio.sleep(_SWEEP_EVERY_S)
 
 
 async def _keep_alive(server: Server, embedded: EmbeddedStore) -> None:

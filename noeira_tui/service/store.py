@@ -11,17 +11,16 @@ import binascii
 import hashlib
 import http.client
 import logging
-import os
 import queue
+import re
 import secrets
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import datetime
 from urllib.parse import SplitResult, urlsplit
 
 from noeira_tui.core.errors import ServiceError
-from noeira_tui.core.files import fsync_folder
 from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service.presign import Signer, object_url
@@ -36,6 +35,10 @@ _log = logging.getLogger("noeira_tui.service")
 def fresh_object_key(filename: str | None = None) -> str:
     """A random key at the root of the bucket, with the suffix of `filename` so that downloads have a fitting name."""
     return f"{secrets.token_hex(20)}{suffix_of(filename)[:32] if filename else ''}"
+
+
+# People may keep files of their own in the bucket: only keys of this form are ever swept.
+OWN_KEY = re.compile(r"[0-9a-f]{40}(\..*)?")
 
 
 class StoreError(ServiceError):
@@ -125,6 +128,10 @@ class ObjectStore:
 
     def flush(self) -> None:
         """Make settled objects durable before a row names them."""
+
+    def keys_older_than(self, moment: datetime, lot: int) -> Iterator[list[str]]:
+        """Objects with keys like ours, in lots; an outside store is not listed, as it may be someone else's too."""
+        yield from ()
 
     def copy(self, source: str, target: str) -> None:
         """Copy an object inside the bucket (at most 5 GiB, the S3 limit). Raises StoreError."""
@@ -220,56 +227,3 @@ def _sha256_of(header: str | None) -> str | None:
     except (binascii.Error, ValueError):
         return None
     return digest.hex() if len(digest) == 32 else None
-
-
-class FolderStore(ObjectStore):
-    """The embedded store, whose objects are plain files below `folder`: it can tell digests that S3 would not.
-
-    Objects larger than `hash_up_to_bytes` are compared by size only, so that `complete` answers in time.
-    """
-
-    def __init__(
-        self,
-        endpoint: str,
-        bucket: str,
-        signer: Signer,
-        folder: Path,
-        hash_up_to_bytes: int,
-        public_endpoint: str | None = None,
-    ) -> None:
-        super().__init__(endpoint, bucket, signer, public_endpoint)
-        self._folder = folder / bucket
-        self._hash_up_to_bytes = hash_up_to_bytes
-
-    def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
-        """What is stored under a key: the size of the file itself (a server's own notes may be older than it)."""
-        told = super().head(key, digest=False)
-        if told is None:
-            return None
-        try:
-            with (self._folder / key).open("rb") as stream:
-                size_bytes = stream.seek(0, 2)
-                stream.seek(0)
-                if not digest or size_bytes > self._hash_up_to_bytes:
-                    return StoredObject(size_bytes)
-                return StoredObject(size_bytes, hashlib.file_digest(stream, "sha256").hexdigest())
-        except FileNotFoundError:
-            return None
-        except OSError as err:
-            raise StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.") from err
-
-    def settle(self, key: str) -> str:
-        """A second name for the stored file: an upload that comes later replaces the first name only."""
-        settled = fresh_object_key(key)
-        try:
-            os.link(self._folder / key, self._folder / settled, follow_symlinks=False)
-        except OSError:
-            # Nothing is stored, which `head` will tell, or this file system has no hard links.
-            return key
-        return settled
-
-    def flush(self) -> None:
-        try:
-            fsync_folder(self._folder)
-        except OSError as err:
-            raise StoreError(f"{self._folder} cannot be written: {err.strerror or err}.") from err

@@ -69,7 +69,7 @@ class ApiKey(Base):
 
 
 class Blob(Base):
-    """Stored contents of an account."""
+    """Stored contents of an account. `unnamed_since` is when a sweep first found that no row names them."""
 
     __tablename__ = "blobs"
     __table_args__ = (Index("blobs_by_contents", "account_pk", "sha256", "size_bytes"),)
@@ -79,6 +79,7 @@ class Blob(Base):
     size_bytes: Mapped[int]
     object_key: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[datetime] = mapped_column(default=now)
+    unnamed_since: Mapped[datetime | None] = mapped_column(index=True)
 
 
 class Dataset(Base):

@@ -173,6 +173,46 @@ def test_large_bodies_are_refused_announced_or_not(catalog: RunningService, call
     assert unannounced.status_code == 413 and set(unannounced.json()) == {"error"}
 
 
+ODD_SEGMENTS = [
+    "%ff",
+    "%00",
+    "%F0%28",
+    "%2e%2e",
+    "%ED%A0%80",
+    "a%0Ab",
+    "x" * 3000,
+    "99999999999999999999",
+    "{x}",
+    "%5C",
+]
+ODD_BODIES = [
+    b"[]",
+    b"\xff",
+    b"[" * 50_000,
+    b'{"name":"\\ud800","version":"v1"}',
+    b'{"path":"a","sha256":"%s","size_bytes":1e400}' % (b"a" * 64),
+    b'{"path":"\\ud800","sha256":"%s","size_bytes":1,"object_key":"\\u0000"}' % (b"a" * 64),
+    b'{"sha256":"%s","size_bytes":9223372036854775807}' % (b"a" * 64),
+    b'{"files":{"\\ud800":"%s"}}' % (b"a" * 64),
+    b'{"files":[{"path":"a","sha256":"%s","size_bytes":true}]}' % (b"a" * 64),
+    b'{"fps":NaN,"n_episodes":1e30,"description":"\\u0000"}',
+]
+
+
+def test_odd_requests_are_refused_and_break_nothing(call: Caller, recording: str) -> None:
+    patterns = {path.replace("/a", "/{odd}", 1) for _, path in ROUTES} | {"/datasets", f"{recording}/files"}
+    for path in sorted(patterns):
+        for odd in ODD_SEGMENTS:
+            for address in (path.replace("{odd}", odd), path.replace("{odd}", "a") + f"?limit={odd}&after={odd}"):
+                answer = call.get(address)
+                assert answer.status_code < 500, (address, answer.text)
+                assert answer.status_code < 400 or answer.json()["error"]
+        for body in ODD_BODIES:
+            for method in ("POST", "PUT"):
+                answer = call.request(method, path.replace("{odd}", "a"), content=body)
+                assert answer.status_code < 500, (method, path, body, answer.text)
+
+
 def test_last_use_is_recorded(catalog: RunningService) -> None:
     key = catalog.new_key("read", name="used")
     identity = key.split("_")[1]

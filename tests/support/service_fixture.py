@@ -15,10 +15,10 @@ from noeira_tui.service.app import make_app
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
 from noeira_tui.service.datafolder import DataFolder
+from noeira_tui.service.folderstore import FolderStore
 from noeira_tui.service.keys import KeyStore, Scope
 from noeira_tui.service.objectstore import EmbeddedStore
 from noeira_tui.service.sockets import http_address, listen, port_of
-from noeira_tui.service.store import FolderStore
 
 
 @dataclass(frozen=True)

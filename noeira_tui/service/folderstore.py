@@ -1,0 +1,79 @@
+"""The embedded store seen from its own box: its objects are plain files, which tells and allows what S3 does not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from noeira_tui.core.files import fsync_folder
+from noeira_tui.service.presign import Signer
+from noeira_tui.service.store import OWN_KEY, ObjectStore, StoredObject, StoreError, fresh_object_key
+
+
+class FolderStore(ObjectStore):
+    """The embedded store, whose objects are plain files below `folder`: it can tell digests that S3 would not.
+
+    Objects larger than `hash_up_to_bytes` are compared by size only, so that `complete` answers in time.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        bucket: str,
+        signer: Signer,
+        folder: Path,
+        hash_up_to_bytes: int,
+        public_endpoint: str | None = None,
+    ) -> None:
+        super().__init__(endpoint, bucket, signer, public_endpoint)
+        self._folder = folder / bucket
+        self._hash_up_to_bytes = hash_up_to_bytes
+
+    def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
+        """What is stored under a key: the size of the file itself (a server's own notes may be older than it)."""
+        told = super().head(key, digest=False)
+        if told is None:
+            return None
+        try:
+            with (self._folder / key).open("rb") as stream:
+                size_bytes = stream.seek(0, 2)
+                stream.seek(0)
+                if not digest or size_bytes > self._hash_up_to_bytes:
+                    return StoredObject(size_bytes)
+                return StoredObject(size_bytes, hashlib.file_digest(stream, "sha256").hexdigest())
+        except FileNotFoundError:
+            return None
+        except OSError as err:
+            raise StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.") from err
+
+    def settle(self, key: str) -> str:
+        """A second name for the stored file: an upload that comes later replaces the first name only."""
+        settled = fresh_object_key(key)
+        try:
+            os.link(self._folder / key, self._folder / settled, follow_symlinks=False)
+        except OSError:
+            # Nothing is stored, which `head` will tell, or this file system has no hard links.
+            return key
+        return settled
+
+    def flush(self) -> None:
+        try:
+            fsync_folder(self._folder)
+        except OSError as err:
+            raise StoreError(f"{self._folder} cannot be written: {err.strerror or err}.") from err
+
+    def keys_older_than(self, moment: datetime, lot: int) -> Iterator[list[str]]:
+        with os.scandir(self._folder) as entries:
+            old = (
+                entry.name
+                for entry in entries
+                if OWN_KEY.fullmatch(entry.name)
+                and entry.is_file(follow_symlinks=False)
+                and entry.stat(follow_symlinks=False).st_ctime < moment.timestamp()
+            )
+            while keys := list(islice(old, lot)):
+                yield keys
