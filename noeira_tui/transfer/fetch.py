@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 from noeira_tui.core.presigned import UrlSource
@@ -13,7 +14,7 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.facts import TransferContext, Wanted
 from noeira_tui.transfer.follow import FrontHash, PageCacheKeeper
 from noeira_tui.transfer.halt import Halt
-from noeira_tui.transfer.part import Part
+from noeira_tui.transfer.part import Part, PartLostError
 from noeira_tui.transfer.plan import MIN_PIECE_BYTES, Plan
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS, Ramp
 from noeira_tui.transfer.retry import Attempts, SharedUrl
@@ -119,8 +120,18 @@ class _Attempt:
         shared.halt.when_over(shared.plan.stop)
 
     def run(self) -> str:
-        size = self._s.plan.size
+        """Fetch and hash everything; whatever ends it, the journal says what was written."""
         self._s.progress.enter("downloading")
+        try:
+            return self._run()
+        finally:
+            if not self._s.plan.complete:
+                # What ended it is worth more than a note that cannot be written any more.
+                with suppress(OSError, PartLostError):
+                    self._s.part.record(self._s.plan.written, self._s.plan.size)
+
+    def _run(self) -> str:
+        size = self._s.plan.size
         if size is not None and size <= SMALL_BYTES:
             self._live = 1
             self._new_worker().run(lambda: 0 if self._s.whole else 1)
