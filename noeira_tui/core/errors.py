@@ -16,6 +16,8 @@ NoeiraError
 │   ├── DiskFullError        not enough space; carries how much is missing
 │   └── SourceChangedError   the file changed while it was sent (retryable)
 ├── DatasetError             a dataset, recording or declaration that cannot be read
+├── PackError                an asset pack that cannot be fetched, installed or made
+│   └── ArchiveError         its archive attacks, is damaged or cut, or is too large unpacked; nothing was installed
 ├── JobError                 a job that does not exist or cannot do what was asked
 ├── StateError               the state folder or its database cannot be used
 └── CancelledError           the user stopped it
@@ -175,6 +177,18 @@ class DatasetError(NoeiraError):
     """A dataset, recording or declaration that cannot be read."""
 
     title = "Dataset"
+
+
+class PackError(NoeiraError):
+    """An asset pack that cannot be fetched, installed or made."""
+
+    title = "Asset pack"
+
+
+class ArchiveError(PackError):
+    """A pack's archive attacks, is damaged or cut, or is too large unpacked. Nothing of it was installed."""
+
+    title = "Archive refused"
 
 
 class JobError(NoeiraError):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 
 @dataclass(frozen=True)
 class PresignedUrl:
-    """A URL that carries its own permission until `expires_at` (None on an older service). Its `repr()` hides it."""
+    """A URL that carries its own permission until `expires_at` (None on an older service). Its `repr()` hides it.
+
+    `authorization` is for the few places that want a header instead: it goes to the origin of `url` only, dropped on a
+    redirect to another one, and never over plain http to a host that is not this one.
+    """
 
     url: str
     expires_at: datetime | None = None
+    authorization: str | None = field(default=None, repr=False)
 
     def expires_within(self, seconds: float, now: datetime | None = None) -> bool:
         """Whether it expires in less than `seconds`; False while its expiry is not known."""

@@ -1,6 +1,7 @@
 """One HTTP exchange at a time over `http.client`, the fastest data path measured, with what real networks need.
 
-Proxies, custom authorities (`SSL_CERT_FILE`), IPv6 and redirects are honoured; no credential is ever sent. Bodies are
+Proxies, custom authorities (`SSL_CERT_FILE`), IPv6 and redirects are honoured; no credential is sent but the one a
+caller names for one origin, and never where others could read it. Bodies are
 read straight into the caller's buffer from a socket that never blocks longer than a tick, so that a silent server
 cannot hold up a cancel. Nothing raised here carries the query of a URL.
 """
@@ -15,6 +16,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from types import TracebackType
 from typing import Self
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -49,14 +51,23 @@ class Client:
         self._line: Line | None = None
         self._origin: tuple[str, str | None, int | None] | None = None
 
-    def get(self, url: str, headers: Mapping[str, str]) -> Answer:
-        """The answer to a GET, redirects followed. Raises NetworkError, CancelledError."""
+    def get(self, url: str, headers: Mapping[str, str], authorization: str | None = None) -> Answer:
+        """The answer to a GET, redirects followed. Raises NetworkError, CancelledError.
+
+        `authorization` is sent to the origin of `url` only, until a redirect leaves it, over https or to this host.
+        """
 
         def send(line: Line, parts: SplitResult) -> None:
-            put_headers(line, parts, "GET", headers)
+            own = headers
+            if authorization is not None and keeps_secrets(parts) and not line.absolute_targets:
+                own = {**headers, "Authorization": authorization}
+            put_headers(line, parts, "GET", own)
             line.connection.endheaders()
 
+        first = origin_of(split_url(url))
         for _ in range(MAX_REDIRECTS + 1):
+            if origin_of(split_url(url)) != first:
+                authorization = None
             answer = self.send(url, send)
             if answer.status not in REDIRECTS or answer.header("Location") is None:
                 return answer
@@ -271,6 +282,22 @@ def split_url(url: str) -> SplitResult:
     if not usable or any(character <= " " or character > "~" for character in url):
         raise NetworkError(f"Not a URL that can be fetched: {without_query(url)!r}.", retryable=False)
     return parts
+
+
+def origin_of(parts: SplitResult) -> tuple[str, str, int]:
+    """Scheme, host and port: what a credential belongs to."""
+    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def keeps_secrets(parts: SplitResult) -> bool:
+    """Whether a credential may be sent there: over https, or to this very host."""
+    if parts.scheme == "https":
+        return True
+    host = parts.hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def redirected(url: str, answer: Answer) -> str:

@@ -89,7 +89,7 @@ class SharedUrl:
         self._fruitless = 0
         self._trusts_clock = True
 
-    def get(self) -> tuple[str, int]:
+    def get(self) -> tuple[PresignedUrl, int]:
         """The URL and its generation; a fresh one when the present one is about to expire."""
         with self._lock:
             if self._presigned is None:
@@ -98,7 +98,7 @@ class SharedUrl:
                 self._renew()
                 # A URL that is born expired tells of a wrong clock: from then on only refusals count.
                 self._trusts_clock = not self._presigned.expires_within(_ABOUT_TO_EXPIRE_S)
-            return self._presigned.url, self._generation
+            return self._presigned, self._generation
 
     def progressed(self) -> None:
         """Bytes arrived with the present URL."""

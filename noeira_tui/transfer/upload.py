@@ -113,10 +113,10 @@ class _Upload:
 
     def _try(self) -> _Sent | None:
         """One PUT of the whole file; None when it has to be tried again."""
-        url, generation = self._url.get()
+        presigned, generation = self._url.get()
         ticket = self._attempts.ticket()
         try:
-            sent = self._put(url)
+            sent = self._put(presigned.url)
         except NetworkError as err:
             self._attempts.failed(err, ticket)
             self._attempts.wait(self._cancel)

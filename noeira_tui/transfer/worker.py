@@ -24,6 +24,8 @@ from noeira_tui.transfer.plan import Piece, Plan
 from noeira_tui.transfer.retry import Attempts, SharedUrl, asks_for_fresh_url, refusal, retry_after_s
 
 BUFFER_BYTES = 512 << 10
+_PROGRESS_BYTES = 64 << 10
+"""So much in one go forgives earlier failures; what a starved connection dribbles does not."""
 
 
 class RestartError(Exception):
@@ -60,6 +62,7 @@ class Worker:
         self._s = shared
         self.client = Client(shared.context.patience, shared.halt)
         self.received = 0
+        self._unpraised = 0
 
     def run(self, connections: Callable[[], int]) -> None:
         """Fetch pieces until none are left, or `connections` says by -1 that there are too many.
@@ -78,6 +81,7 @@ class Worker:
     def _try(self, piece: Piece, buffer: memoryview) -> None:
         """Fetch one piece, or some of it."""
         ticket = self._s.attempts.ticket()
+        self._unpraised = 0
         try:
             self._fetch(piece, buffer)
         except NetworkError as err:
@@ -91,6 +95,7 @@ class Worker:
             return
         finally:
             self._s.plan.landed(piece)
+        self._progressed()
         if not self._s.plan.complete:
             self._s.part.record(self._s.plan.written, self._s.plan.size)
 
@@ -169,6 +174,12 @@ class Worker:
             offset += written
         self._s.plan.wrote(piece, len(chunk))
         self._s.progress.advance(len(chunk))
+        self._unpraised += len(chunk)
+        if self._unpraised >= _PROGRESS_BYTES:
+            self._progressed()
+
+    def _progressed(self) -> None:
+        self._unpraised = 0
         self._s.attempts.progressed()
         self._s.url.progressed()
 
@@ -177,8 +188,8 @@ class Worker:
 
         Raises RestartError, _BusyError.
         """
-        url, generation = self._s.url.get()
-        answer = self.client.get(url, self._headers(piece))
+        presigned, generation = self._s.url.get()
+        answer = self.client.get(presigned.url, self._headers(piece), presigned.authorization)
         try:
             if self._accept(answer, piece):
                 return answer
