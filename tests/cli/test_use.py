@@ -13,7 +13,8 @@ from tests.support.commandline import CommandLine
 
 COMMANDS = [
     "status", "catalog list", "catalog show", "catalog pull", "catalog push", "catalog verify", "catalog rm",
-    "project list", "project show", "project push", "project pull", "dataset list", "jobs list", "jobs show", "jobs follow", "jobs pause",
+    "project list", "project show", "project push", "project pull", "dataset list",
+    "jobs list", "jobs show", "jobs follow", "jobs pause",
     "jobs resume", "jobs cancel", "jobs retry", "jobs prune", "keys create", "keys list", "keys revoke", "serve",
     "demo", "doctor",
 ]  # fmt: skip
