@@ -1,0 +1,215 @@
+"""Every action of the app, once: bindings, footer, command palette, `?` help and the key table in the docs read this.
+
+An action has an id (so that keys can be remapped), and says in words why it cannot be used right now. What the program
+cannot do yet is not here at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+
+from noeira_tui.tui.rows import Place, Row
+
+if TYPE_CHECKING:
+    from noeira_tui.jobs.records import JobRecord
+
+
+class Danger(StrEnum):
+    """What an action can do to somebody's data; `--read-only` allows only the harmless ones."""
+
+    NONE = "none"
+    CHANGES = "changes"
+    OVERWRITES = "overwrites"
+
+
+class Group(StrEnum):
+    """Headings of the help."""
+
+    DATA = "Data"
+    LISTS = "Lists"
+    MOVE = "Move"
+    APP = "App"
+    DIALOGS = "In dialogs"
+
+
+LISTS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS, Place.JOBS})
+"""Everywhere on the main screen."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What an action's reason depends on.
+
+    `job` is the job under the cursor, or the newest one of the dataset under it. `pull_refusal` and `push_refusal` are
+    what the box said of the highlighted dataset, None when it has nothing against it or was not asked yet.
+    """
+
+    place: Place
+    row: Row | None = None
+    marked: int = 0
+    job: JobRecord | None = None
+    read_only: bool = False
+    pull_refusal: str | None = None
+    push_refusal: str | None = None
+
+
+Reason = Callable[[Situation], str | None]
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing a user can do. `footer` orders it in the footer, None when it is not shown there."""
+
+    id: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    group: Group
+    danger: Danger = Danger.NONE
+    places: frozenset[Place] = LISTS
+    elsewhere: str = ""
+    reason: Reason | None = None
+    footer: int | None = None
+
+    def why_not(self, situation: Situation) -> str | None:
+        """None when it can be used now, else why not, in words."""
+        if situation.read_only and self.danger is not Danger.NONE:
+            return "This app was opened read-only."
+        if situation.place not in self.places:
+            return self.elsewhere
+        return self.reason(situation) if self.reason is not None else None
+
+    @property
+    def shown_keys(self) -> str:
+        """Its keys as people write them."""
+        return " ".join(key_label(key) for key in self.keys)
+
+
+_KEY_LABELS = {"escape": "esc", "pagedown": "pgdn", "pageup": "pgup"}
+
+
+def key_label(key: str) -> str:
+    """A key as people write it: `^p`, `esc`, `shift+tab`."""
+    return _KEY_LABELS.get(key, key.replace("ctrl+", "^"))
+
+
+def _why_no_pull(now: Situation) -> str | None:
+    if now.marked:
+        return None
+    return _needs_dataset(now) or now.pull_refusal
+
+
+def _why_no_push(now: Situation) -> str | None:
+    if now.marked:
+        return None
+    return _needs_dataset(now) or now.push_refusal
+
+
+def _needs_dataset(now: Situation) -> str | None:
+    is_one = now.row is not None and now.row.place is Place.CATALOG and not now.row.is_heading
+    return None if is_one else "No dataset is highlighted."
+
+
+def _why_no_cancel(now: Situation) -> str | None:
+    if now.job is None:
+        return "No job is highlighted."
+    return None if now.job.is_live else f"Job {now.job.id} is {now.job.state}: there is nothing to cancel."
+
+
+def _why_no_retry(now: Situation) -> str | None:
+    if now.job is None:
+        return "No job is highlighted."
+    return None if now.job.can_retry else f"Job {now.job.id} is {now.job.state}: there is nothing to retry."
+
+
+def _needs_row(now: Situation) -> str | None:
+    return None if now.row is not None and not now.row.is_heading else "Nothing is highlighted."
+
+
+_CATALOG = frozenset({Place.CATALOG})
+_WITH_JOBS = frozenset({Place.CATALOG, Place.JOBS})
+_DIALOG = frozenset({Place.DIALOG})
+_GO_TO_CATALOG = "This works on datasets of the catalog: press 2."
+_GO_TO_JOBS = "This works on jobs: press 4."
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "pull", ("p",), "pull", "Fetch the highlighted dataset, or all marked ones, verified; goes on where it stopped "
+        "and asks before it overwrites a file that was changed here.",
+        Group.DATA, Danger.OVERWRITES, _CATALOG, _GO_TO_CATALOG, _why_no_pull, footer=10,
+    ),
+    Action(
+        "push", ("u",), "push", "Send the local file of the highlighted dataset, or of all marked ones.",
+        Group.DATA, Danger.CHANGES, _CATALOG, _GO_TO_CATALOG, _why_no_push, footer=11,
+    ),
+    Action(
+        "retry", ("r",), "retry", "Start a failed, cancelled or interrupted job again, going on from what is on disk.",
+        Group.DATA, Danger.CHANGES, _WITH_JOBS, _GO_TO_JOBS, _why_no_retry, footer=12,
+    ),
+    Action(
+        "cancel", ("c",), "cancel", "Stop a job. What was transferred is kept, a retry goes on from there.",
+        Group.DATA, Danger.CHANGES, _WITH_JOBS, _GO_TO_JOBS, _why_no_cancel, footer=13,
+    ),
+    Action("open", ("enter",), "details", "Everything about the highlighted row; of a job its log.", Group.LISTS,
+           reason=_needs_row, footer=20),
+    Action("filter", ("/",), "filter", "Show only rows whose name or state has these words.", Group.LISTS, footer=21),
+    Action("mark", ("space",), "mark", "Mark the row; p and u then work on all marked ones.", Group.LISTS,
+           places=_CATALOG, elsewhere=_GO_TO_CATALOG, reason=_needs_row, footer=22),
+    Action("copy", ("y",), "copy", "Copy the row's sha256, else its path.", Group.LISTS, reason=_needs_row, footer=23),
+    Action("unsent", ("D",), "safe to destroy?", "What would be lost with this box.", Group.DATA),
+    Action("refresh", ("R", "ctrl+r"), "refresh", "Look at the box and ask the service again.", Group.LISTS, footer=30),
+    Action("back", ("escape",), "back", "Clear the filter, then the marks.", Group.LISTS),
+    Action("down", ("down", "j"), "down", "Next row.", Group.MOVE),
+    Action("up", ("up", "k"), "up", "Previous row.", Group.MOVE),
+    Action("top", ("home", "g"), "top", "First row.", Group.MOVE),
+    Action("bottom", ("end", "G"), "bottom", "Last row.", Group.MOVE),
+    Action("page_down", ("pagedown", "ctrl+d"), "page down", "One page on.", Group.MOVE),
+    Action("page_up", ("pageup", "ctrl+u"), "page up", "One page back.", Group.MOVE),
+    Action("fold", ("left", "h"), "fold", "Hide a project's recordings.", Group.MOVE),
+    Action("unfold", ("right", "l"), "unfold", "Show a project's recordings.", Group.MOVE),
+    Action("projects", ("1",), "projects", "Go to the projects.", Group.MOVE),
+    Action("catalog", ("2",), "catalog", "Go to the catalog.", Group.MOVE),
+    Action("packs", ("3",), "asset packs", "Go to the asset packs.", Group.MOVE),
+    Action("jobs", ("4",), "jobs", "Go to the jobs.", Group.MOVE),
+    Action("next", ("tab",), "next pane", "Next pane.", Group.MOVE),
+    Action("previous", ("shift+tab",), "previous pane", "Previous pane.", Group.MOVE),
+    Action("theme", (), "light or dark", "Change between the light and the dark theme.", Group.APP),
+    Action("palette", ("ctrl+p",), "commands", "Find any action by its name.", Group.APP, footer=40),
+    Action("help", ("?",), "help", "The keys that work here.", Group.APP, footer=41),
+    Action("quit", ("q",), "quit", "Leave. Jobs go on without the app.", Group.APP, footer=42),
+    Action("close", ("escape",), "close", "Leave the dialog without doing anything.", Group.DIALOGS, places=_DIALOG),
+    Action("copy_dialog", ("y",), "copy", "Copy what the dialog shows.", Group.DIALOGS, places=_DIALOG),
+)  # fmt: skip
+
+BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
+
+
+def bindings(actions: Iterable[Action] = ACTIONS) -> list[Binding]:
+    """The bindings of the main screen. All stay active: a disabled action answers with its reason."""
+    return [
+        Binding(",".join(action.keys), f"act('{action.id}')", action.label, id=action.id, show=False)
+        for action in actions
+        if action.keys and Place.DIALOG not in action.places
+    ]
+
+
+def dialog_binding(action_id: str, method: str) -> Binding:
+    """The binding of an action of dialogs to a method of one."""
+    action = BY_ID[action_id]
+    return Binding(",".join(action.keys), method, action.label, id=action.id, show=False)
+
+
+def key_table() -> str:
+    """The keys as a Markdown table, for the docs."""
+    lines = ["| key | action | what it does |", "|---|---|---|"]
+    for group in Group:
+        for action in ACTIONS:
+            if action.group is group:
+                keys = " ".join(f"`{key_label(key)}`" for key in action.keys) or "`^p`, by name"
+                lines.append(f"| {keys} | {action.label} | {action.help} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,112 @@
+"""The app: one factory for the command line and the tests, and the way to run it so that the terminal comes back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.filter import LineFilter, NoColor
+
+from noeira_tui.tui.board import Board
+from noeira_tui.tui.glyphs import Glyphs, glyphs_for
+from noeira_tui.tui.ports import BoxLike
+from noeira_tui.tui.screens.main import LIST_BELOW, TABS_BELOW, MainScreen
+from noeira_tui.tui.screens.painter import SHORT_FROM, TALL_FROM
+from noeira_tui.tui.styles import style_sheet
+from noeira_tui.tui.themes import DARK, LIGHT, look_variables
+from noeira_tui.tui.threads import is_over_ssh
+
+Clock = Callable[[], float]
+
+
+class NoeiraApp(App[None]):
+    """Everything on this box at a glance. Build it with `make_app`."""
+
+    CSS_PATH: ClassVar[list[str | PurePath]] = [style_sheet("app.tcss"), style_sheet("main.tcss")]
+    # Textual declares these with an odd type that a ClassVar cannot override.
+    HORIZONTAL_BREAKPOINTS = [(0, "-list"), (LIST_BELOW, "-tabs"), (TABS_BELOW, "-panes")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (SHORT_FROM, "-short"), (TALL_FROM, "-tall")]  # noqa: RUF012
+    TITLE = "noeira"
+    ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "leave", show=False, priority=True),
+        Binding("ctrl+c", "leave_hint", show=False),
+    ]
+
+    def __init__(self, box: BoxLike, *, read_only: bool, glyphs: Glyphs, clock: Clock) -> None:
+        super().__init__()
+        self._box = box
+        self._board = Board(glyphs, clock)
+        self._read_only = read_only
+        self._over_ssh = is_over_ssh()
+        if self._over_ssh:
+            self.animation_level = "none"
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = DARK.name
+
+    def get_default_screen(self) -> MainScreen:
+        return MainScreen(self._box, self._board, read_only=self._read_only, over_ssh=self._over_ssh)
+
+    def get_css_variables(self) -> dict[str, str]:
+        variables = super().get_css_variables()
+        self.theme_variables = {**variables, **look_variables(variables)}
+        return self.theme_variables
+
+    def get_line_filters(self) -> list[LineFilter]:
+        filters = list(super().get_line_filters())
+        # NO_COLOR means none at all: Textual's own filter would still write shades of grey.
+        return [*filters, _NO_COLOR] if self.no_color else filters
+
+    def action_leave(self) -> None:
+        self.main_screen.act("quit")
+
+    def action_leave_hint(self) -> None:
+        self.main_screen.tell("q leaves the app; jobs go on without it.")
+
+    @property
+    def main_screen(self) -> MainScreen:
+        """The screen below all dialogs."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, MainScreen)
+        return screen
+
+
+_NO_COLOR = NoColor()
+
+
+def make_app(
+    box: BoxLike, *, read_only: bool = False, glyphs: Glyphs | None = None, clock: Clock = time.time
+) -> NoeiraApp:
+    """The app on a box. `glyphs` are chosen by the locale, `clock` is the time of day unless a test brings another."""
+    return NoeiraApp(box, read_only=read_only, glyphs=glyphs or glyphs_for(os.environ), clock=clock)
+
+
+def run(box: BoxLike, *, read_only: bool = False) -> int:
+    """Run the app until it is left; returns the exit code: 0, 1 after a crash, 129 or 143 after SIGHUP or SIGTERM.
+
+    However it ends, the terminal is put back. Whether there is a terminal at all is for the caller to check.
+    """
+    from noeira_tui.tui.terminal import kept_terminal
+
+    app = make_app(box, read_only=read_only)
+    code = 0
+
+    def end(exit_code: int) -> None:
+        nonlocal code
+        code = exit_code
+        loop = app._loop  # the signal comes between two byte codes of any function: only the loop may call the app
+        if loop is not None:
+            loop.call_soon_threadsafe(lambda: app.exit(return_code=exit_code))
+
+    with kept_terminal(end) as keeper:
+        app.run()
+        keeper.restored()
+    box.close()
+    return code or app.return_code or 0

@@ -1,0 +1,237 @@
+"""What is known about one row, as labelled facts: a few on the main screen, all of them in the details dialog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from noeira_tui.assets.status import PackStatus
+from noeira_tui.core.states import LOOKS, State
+from noeira_tui.jobs.records import JobRecord
+from noeira_tui.overview.picture import DatasetView, ProjectView, RecordingView
+from noeira_tui.tui import figures
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.rows import Row
+from noeira_tui.tui.text import Line, Piece, clean, cut, cut_middle, width_of
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One labelled fact. `brief` is shorter, for the main screen, None when it is not shown there."""
+
+    label: str
+    value: str
+    look: str = ""
+    brief: str | None = ""
+    own_line: bool = False
+
+    @property
+    def shown_briefly(self) -> str | None:
+        return self.value if self.brief == "" else self.brief
+
+
+def facts_of(row: Row, now: float, glyphs: Glyphs) -> tuple[Fact, ...]:
+    """Everything known about a row, the most important first; texts are clean."""
+    subject = row.subject
+    if isinstance(subject, DatasetView):
+        found = _dataset(subject, glyphs)
+    elif isinstance(subject, RecordingView):
+        found = _recording(subject, glyphs)
+    elif isinstance(subject, ProjectView):
+        found = _project(subject, glyphs)
+    elif isinstance(subject, PackStatus):
+        found = _pack(subject, glyphs)
+    elif isinstance(subject, JobRecord):
+        found = _job(subject, now, glyphs)
+    else:
+        found = []
+    return tuple(found)
+
+
+def copyable(row: Row) -> tuple[str, str] | None:
+    """What `y` copies of a row, and what that is: its digest where it has one, else its path or name."""
+    subject = row.subject
+    if isinstance(subject, DatasetView | PackStatus) and subject.sha256:
+        return subject.sha256, "sha256"
+    if isinstance(subject, DatasetView):
+        return (str(subject.path), "path") if subject.path else (subject.id, "id")
+    if isinstance(subject, PackStatus):
+        return str(subject.dest), "path"
+    if isinstance(subject, RecordingView):
+        return (str(subject.folder), "path") if subject.folder else (f"{subject.project}/{subject.dataset}", "name")
+    if isinstance(subject, ProjectView):
+        return subject.project, "name"
+    if isinstance(subject, JobRecord):
+        failure = subject.failure
+        return (
+            (f"{failure.title}: {failure.message} {failure.hint}".strip(), "error")
+            if failure
+            else (str(subject.id), "id")
+        )
+    return None
+
+
+def _state(state: State, detail: str, last: State | None, glyphs: Glyphs) -> Fact:
+    look = LOOKS[state]
+    why = clean(detail, glyphs) or look.meaning
+    was = f" (last known: {last.value})" if last is not None and last is not state else ""
+    return Fact("state", f"{glyphs.state(state)} {state.value}{was}: {why}", look.tone.value, own_line=True)
+
+
+def _dataset(view: DatasetView, glyphs: Glyphs) -> list[Fact]:
+    facts = [_state(view.state, view.detail, view.last_state, glyphs)]
+    if view.sha256:
+        facts.append(Fact("sha256", clean(view.sha256, glyphs), brief=figures.digest(clean(view.sha256), glyphs)))
+    facts.append(_size("size", view.size_bytes, glyphs))
+    if view.local_bytes is not None and view.local_bytes != view.size_bytes:
+        facts.append(_size("here", view.local_bytes, glyphs))
+    if view.partial_bytes:
+        facts.append(_size("fetched so far", view.partial_bytes, glyphs))
+    for number, label in ((view.n_episodes, "episodes"), (view.n_rows, "rows")):
+        if number is not None:
+            facts.append(Fact(label, f"{number:,}"))
+    if view.env_id:
+        facts.append(Fact("env", clean(view.env_id, glyphs)))
+    recipe = _recipe(view, glyphs)
+    if recipe:
+        facts.append(Fact("recipe", recipe))
+    if view.newer_version:
+        facts.append(Fact("newer", clean(view.newer_version, glyphs), "accent"))
+    if view.wanted_by:
+        facts.append(Fact("wanted by", clean(", ".join(view.wanted_by), glyphs)))
+    if view.unsent_bytes:
+        facts.append(Fact("not sent", figures.size(view.unsent_bytes, glyphs), "attention"))
+    if view.path is not None:
+        facts.append(Fact("path", clean(view.path, glyphs), own_line=True))
+    if view.columns:
+        facts.append(Fact("columns", clean(view.columns, glyphs), brief=None))
+    if view.filename:
+        facts.append(Fact("filename", clean(view.filename, glyphs), brief=None))
+    if view.created_at:
+        facts.append(Fact("created", clean(view.created_at, glyphs), brief=clean(view.created_at, glyphs)[:10]))
+    return facts
+
+
+def _recipe(view: DatasetView, glyphs: Glyphs) -> str:
+    """What a dataset can be regenerated from."""
+    parts = []
+    if view.seed is not None:
+        parts.append(f"seed {view.seed}")
+    if view.source_commit:
+        parts.append(f"@ {clean(view.source_commit, glyphs)[:12]}")
+    return " ".join(parts)
+
+
+def _size(label: str, size_bytes: int | None, glyphs: Glyphs) -> Fact:
+    short = figures.size(size_bytes, glyphs)
+    return Fact(label, short if size_bytes is None else f"{short} ({size_bytes:,} bytes)", brief=short)
+
+
+def _recording(view: RecordingView, glyphs: Glyphs) -> list[Fact]:
+    facts = [_state(view.state, view.detail, view.last_state, glyphs)]
+    for number, label in ((view.episodes, "episodes"), (view.frames, "frames")):
+        if number is not None:
+            facts.append(Fact(label, f"{number:,}"))
+    if view.fps is not None:
+        facts.append(Fact("fps", f"{view.fps:g}"))
+    facts.append(_size("size", view.size_bytes, glyphs))
+    facts.append(Fact("files", f"{view.files:,}"))
+    for number, label, look in (
+        (view.ahead, "to send", "attention"),
+        (view.behind, "newer on the service", "attention"),
+        (view.held_back, "held back", "live"),
+    ):
+        if number:
+            facts.append(Fact(label, figures.count(number, "file"), look))
+    if view.bytes_to_fetch:
+        facts.append(_size("to fetch", view.bytes_to_fetch, glyphs))
+    if view.unsent_bytes:
+        facts.append(Fact("not sent", figures.size(view.unsent_bytes, glyphs), "attention"))
+    facts.append(Fact("where", _where(view.here, view.on_service)))
+    if view.folder is not None:
+        facts.append(Fact("path", clean(view.folder, glyphs), own_line=True))
+    facts += [Fact("problem", clean(problem, glyphs), "trouble", own_line=True) for problem in view.problems]
+    return facts
+
+
+def _where(here: bool, on_service: bool) -> str:
+    if here and on_service:
+        return "here and on the service"
+    return "only here" if here else "only on the service" if on_service else "nowhere"
+
+
+def _project(view: ProjectView, glyphs: Glyphs) -> list[Fact]:
+    facts = []
+    if view.problem:
+        facts.append(Fact("problem", clean(view.problem, glyphs), "trouble", own_line=True))
+    if view.description:
+        facts.append(Fact("about", clean(view.description, glyphs), own_line=True))
+    facts.append(Fact("recordings", f"{len(view.recordings):,}"))
+    facts.append(Fact("where", _where(view.here, view.on_service)))
+    if view.wants:
+        facts.append(Fact("wants", clean(", ".join(view.wants), glyphs)))
+    return facts
+
+
+def _pack(pack: PackStatus, glyphs: Glyphs) -> list[Fact]:
+    facts = [_state(pack.state, pack.detail, None, glyphs)]
+    if pack.sha256:
+        facts.append(Fact("sha256", clean(pack.sha256, glyphs), brief=figures.digest(clean(pack.sha256), glyphs)))
+    facts += [
+        _size("archive", pack.size_bytes, glyphs),
+        Fact("from", clean(pack.provider, glyphs)),
+        Fact("into", clean(pack.dest, glyphs), own_line=True),
+        Fact("declared in", clean(pack.manifest, glyphs), own_line=True),
+    ]
+    return facts
+
+
+def _job(job: JobRecord, now: float, glyphs: Glyphs) -> list[Fact]:
+    facts = [Fact("job", f"{job.id} {glyphs.dot} {clean(job.spec.title, glyphs)}")]
+    facts.append(Fact("state", job.state.value, "trouble" if job.failure else ""))
+    if job.failure is not None:
+        failure = job.failure
+        facts.append(Fact("why", clean(f"{failure.title}: {failure.message}", glyphs), "trouble", own_line=True))
+        if failure.hint:
+            facts.append(Fact("hint", clean(failure.hint, glyphs), own_line=True))
+    progress = job.progress
+    if progress.bytes_total is not None:
+        facts.append(Fact("moved", figures.of_total(progress.bytes_done, progress.bytes_total, glyphs)))
+    if progress.phase and job.is_live:
+        facts.append(Fact("doing", clean(progress.phase, glyphs)))
+    if job.started_at is not None:
+        end = job.finished_at if job.finished_at is not None else now
+        facts.append(Fact("started", figures.ago(job.started_at, now)))
+        facts.append(Fact("took" if job.finished_at else "running for", figures.clock(end - job.started_at)))
+    if job.retries:
+        facts.append(Fact("retries", str(job.retries)))
+    if job.spec.service_url:
+        facts.append(Fact("service", clean(job.spec.service_url, glyphs), brief=None))
+    return facts
+
+
+def brief_lines(facts: Iterable[Fact], width: int, height: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """Facts in at most `height` lines: short ones side by side, long ones on lines of their own while there is room."""
+    flowing: list[Line] = [()]
+    whole: list[Line] = []
+    for fact in facts:
+        value = fact.shown_briefly
+        if value is None:
+            continue
+        if fact.label in {"state", "why"} and fact.own_line:
+            whole.append(((cut(value, width, glyphs), fact.look),))
+            continue
+        shorten = cut_middle if fact.own_line else cut
+        piece: Line = (
+            (f"{fact.label} ", "faint"),
+            (shorten(value, max(8, width - cell_len(fact.label) - 1), glyphs), fact.look),
+        )
+        used = width_of(flowing[-1])
+        if used and used + 3 + width_of(piece) > width:
+            flowing.append(())
+            used = 0
+        gap: tuple[Piece, ...] = (("   ", ""),) if used else ()
+        flowing[-1] = (*flowing[-1], *gap, *piece)
+    return tuple([*whole, *(line for line in flowing if line)][:height])

@@ -1,0 +1,74 @@
+"""Figures as a person reads them: sizes, rates, durations, ages, digests. All by the same rules, so they align."""
+
+from __future__ import annotations
+
+from noeira_tui.tui.glyphs import Glyphs
+
+_UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
+
+
+def size(size_bytes: float | None, glyphs: Glyphs) -> str:
+    """Bytes in decimal units with three figures: `992 MB`, `2.1 GB`, `0 B`; a dash when they are not known."""
+    if size_bytes is None:
+        return glyphs.none
+    value = float(max(0, size_bytes))
+    for unit in _UNITS:
+        if value < 999.5 or unit == _UNITS[-1]:
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 99.95 else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError("the last unit takes every value")
+
+
+def of_total(done: int, total: int, glyphs: Glyphs) -> str:
+    """`27.4 / 40.2 GB`: the unit once where both share it."""
+    done_text, total_text = size(done, glyphs), size(total, glyphs)
+    if done_text.split(" ")[-1] == total_text.split(" ")[-1]:
+        done_text = done_text.split(" ")[0]
+    return f"{done_text} / {total_text}"
+
+
+def rate(bytes_per_s: float, glyphs: Glyphs) -> str:
+    """`212 MB/s`."""
+    return f"{size(bytes_per_s, glyphs)}/s"
+
+
+def clock(seconds: float) -> str:
+    """A time left: `0:05`, `12:30`, `3:04:05`, `2 d 4 h`."""
+    whole = round(max(0.0, seconds))
+    if whole >= 86400:
+        return f"{whole // 86400} d {whole % 86400 // 3600} h"
+    minutes, second = divmod(whole, 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def span(seconds: float) -> str:
+    """A duration or age in its largest unit: `4 s`, `3 min`, `2 h`, `5 d`."""
+    seconds = max(0.0, seconds)
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 86400 * 2:
+        return f"{seconds / 3600:.0f} h"
+    return f"{seconds / 86400:.0f} d"
+
+
+def ago(then: float, now: float) -> str:
+    """`just now`, or `4 min ago`."""
+    return "just now" if now - then < 2 else f"{span(now - then)} ago"
+
+
+def digest(sha256: str | None, glyphs: Glyphs) -> str:
+    """A digest's first eight figures."""
+    return f"{sha256[:8]}{glyphs.ellipsis}" if sha256 else glyphs.none
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """`1 recording`, `2 recordings`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def percent(fraction: float) -> str:
+    """`68 %`, right-aligned in five cells; 100 only when it is whole."""
+    return f"{min(99 if fraction < 1 else 100, int(fraction * 100)):>3} %"

@@ -1,0 +1,203 @@
+"""The lines around the lists: the header, the titles with their counts, the answer to "safe to destroy?"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from noeira_tui.core.errors import UnreachableError
+from noeira_tui.core.states import State
+from noeira_tui.tui import figures, job_rows
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.rows import Place, Row
+from noeira_tui.tui.text import Line, Piece, clean, cut, width_of
+
+if TYPE_CHECKING:
+    from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.overview.picture import Overview, ServiceView
+
+_COUNTED = (State.MISSING, State.INVALID, State.DIVERGED, State.STALE, State.PARTIAL, State.RECORDING, State.UNKNOWN)
+"""States that a title counts, worst first; at most two are named."""
+
+TITLES = {Place.PROJECTS: "1 Projects", Place.CATALOG: "2 Catalog", Place.PACKS: "3 Packs", Place.JOBS: "4 Jobs"}
+
+
+def header(
+    overview: Overview | None, jobs: Iterable[JobRecord], *, looking: bool, glyphs: Glyphs, width: int
+) -> tuple[Line, Line]:
+    """The left and the right part of the first line; less of it when it is narrow."""
+    sep: Piece = (f" {glyphs.dot} ", "faint")
+    left: list[Piece] = [(" noeira ", "key"), (" ", "")]
+    right: list[Piece] = []
+    if overview is not None:
+        left.append((cut(clean(overview.box, glyphs), 32, glyphs), "strong"))
+        if width >= 100:
+            left += [sep, (_place(overview, glyphs), "quiet")]
+        left += [sep, *service(overview.service, glyphs)]
+        if overview.free_bytes is not None:
+            right.append((f"{figures.size(overview.free_bytes, glyphs)} free", ""))
+    else:
+        left.append((f"looking at this box {glyphs.ellipsis}", "quiet"))
+    coming, going = job_rows.rates(jobs)
+    for sign, rate in ((glyphs.down, coming), (glyphs.up, going)):
+        if rate > 0:
+            right += [("  ", ""), (f"{sign} {figures.rate(rate, glyphs)}", "accent")]
+    if looking and overview is not None and width >= 70:
+        right = [("looking" + glyphs.ellipsis + "  ", "faint"), *right]
+    return tuple(left), (*right, (" ", ""))
+
+
+def _place(overview: Overview, glyphs: Glyphs) -> str:
+    home = str(Path.home())
+    root = str(overview.root)
+    shown = "~" + root[len(home) :] if root == home or root.startswith(home + "/") else root
+    return cut(clean(shown, glyphs), 40, glyphs)
+
+
+def service(view: ServiceView, glyphs: Glyphs) -> Line:
+    """The service in a few words: its host, and whether and how fast it answers."""
+    if view.url is None:
+        return (("no service configured", "attention"),)
+    host = cut(clean(urlsplit(view.url).netloc or view.url, glyphs), 40, glyphs)
+    if view.reachable is None:
+        return ((host, ""), (f" {glyphs.bullet}", "faint"), (f" asking{glyphs.ellipsis}", "faint"))
+    if view.reachable:
+        latency = "" if view.latency_ms is None else f" {view.latency_ms:.0f} ms"
+        return ((host, ""), (f" {glyphs.bullet}", "good"), (latency, "quiet"))
+    return ((host, ""), (f" {glyphs.bullet} {_trouble(view, glyphs)}", "trouble"))
+
+
+def _trouble(view: ServiceView, glyphs: Glyphs) -> str:
+    """What is wrong with the service in a word or two: no answer is `offline`, a refusal is named."""
+    title = clean(view.error_title or "", glyphs)
+    return "offline" if title in {"", UnreachableError.title} else title.lower()
+
+
+def title(
+    place: Place, rows: Sequence[Row], *, active: bool, glyphs: Glyphs, extra: str = "", brief: bool = False
+) -> Line:
+    """`2 Catalog · 5 · 1 missing`, the worst counts in their colours; briefly `2 Catalog 5 ✗1`."""
+    number, name = TITLES[place].split(" ", 1)
+    pieces: list[Piece] = [(number, "accent" if active else "faint"), (f" {name}", "strong" if active else "quiet")]
+    counted = [row for row in rows if not row.is_heading and (place is not Place.PROJECTS or row.depth)]
+    sep: Piece = (f" {glyphs.dot} ", "faint")
+    if extra:
+        pieces += [sep, (extra, "quiet")]
+    elif counted:
+        pieces += [(" ", "") if brief else sep, (str(len(counted)), "quiet")]
+    named = 0
+    for state in _COUNTED:
+        hits = [row for row in counted if row.state is state]
+        if hits and named < 2:
+            named += 1
+            look = hits[0].look
+            pieces += (
+                [(f" {glyphs.state(state)}{len(hits)}", look)] if brief else [sep, (f"{len(hits)} {state.value}", look)]
+            )
+    return tuple(pieces)
+
+
+def status(overview: Overview | None, *, glyphs: Glyphs, width: int) -> tuple[Line, Line]:
+    """Is it safe to destroy this box? In words on the left; on the right what there is to fetch."""
+    if overview is None:
+        return ((f" Looking{glyphs.ellipsis}", "quiet"),), ()
+    right = _to_fetch(overview, glyphs)
+    if overview.safe_to_destroy:
+        return (
+            (f" {glyphs.good} Safe to destroy", "good"),
+            (f" {glyphs.dot} the service holds everything that is here", "quiet"),
+        ), right
+    unsent = overview.totals.bytes_unsent
+    amount = f" {glyphs.dot} {figures.size(unsent, glyphs)} not sent" if unsent else ""
+    left: list[Piece] = [(f" {glyphs.warn} Not safe to destroy", "trouble"), (amount, "attention")]
+    room = width - width_of(left) - width_of(right) - 6
+    reasons = [clean(reason, glyphs) for reason in overview.unsafe_because]
+    told = ""
+    for index, reason in enumerate(reasons):
+        rest = len(reasons) - index - 1
+        more = f" {glyphs.dot} {rest} more" if rest else ""
+        longer = f"{told} {glyphs.dot} {reason}" if told else reason
+        if len(longer) + len(more) > room:
+            told += f" {glyphs.dot} {rest + 1} more" if told else ""
+            break
+        told = longer
+    if not told and reasons:
+        told = cut(reasons[0], room, glyphs) if room >= 30 else f"{figures.count(len(reasons), 'reason')}: D"
+    if told:
+        left.append((f" {glyphs.dot} {told}", "quiet"))
+    return tuple(left), right
+
+
+def _to_fetch(overview: Overview, glyphs: Glyphs) -> Line:
+    totals = overview.totals
+    if not totals.bytes_to_fetch:
+        return ()
+    return ((f"{glyphs.down} {figures.size(totals.bytes_to_fetch, glyphs)} to fetch ", "attention"),)
+
+
+def banner(view: ServiceView, now: float, glyphs: Glyphs) -> Line:
+    """What the catalog says on top of its rows when they are not from now; nothing when they are."""
+    if view.url is None or view.reachable is not False:
+        return ()
+    error = clean((view.error or "no answer").rstrip("."), glyphs)
+    trouble = _trouble(view, glyphs)
+    if view.answer_at is None:
+        return ((f"{glyphs.warn} {trouble}: ", "trouble"), (error, "quiet"))
+    return (
+        (f"{glyphs.warn} {trouble}, as of {figures.ago(view.answer_at, now)}", "trouble"),
+        (f" {glyphs.dot} {error}", "quiet"),
+    )
+
+
+def empty(place: Place, overview: Overview | None, needle: str, glyphs: Glyphs) -> tuple[Line, ...]:
+    """What a list without rows says, with what to do next. Lines are wrapped by the list."""
+    if overview is None:
+        return (((f"Looking{glyphs.ellipsis}", "quiet"),),)
+    if needle:
+        return (
+            (("Nothing matches ", "quiet"), (clean(needle, glyphs), "strong")),
+            (("esc clears the filter", "faint"),),
+        )
+    if place is Place.PROJECTS:
+        return (
+            (("No projects yet.", "quiet"),),
+            (
+                (
+                    clean(
+                        f"A folder in {overview.projects_dir} with a project.kv, or with recordings, shows here.",
+                        glyphs,
+                    ),
+                    "faint",
+                ),
+            ),
+        )
+    if place is Place.CATALOG:
+        return _empty_catalog(overview, glyphs)
+    if place is Place.PACKS:
+        return (
+            (("No asset packs declared.", "quiet"),),
+            (("Packs named in an assets.kv below this folder show here.", "faint"),),
+        )
+    return ((("No jobs. ", "quiet"), ("p pulls and u pushes what is highlighted in the catalog.", "faint")),)
+
+
+def _empty_catalog(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:
+    if overview.service.url is None:
+        return (
+            (("No service is configured.", "attention"),),
+            (("Put these two lines into .env:", "quiet"),),
+            ((f"NOEIRA_CLOUD_URL=https://{glyphs.ellipsis}", "accent"),),
+            ((f"NOEIRA_CLOUD_API_KEY={glyphs.ellipsis}", "accent"),),
+            (("Or start one of your own, and paste the lines it prints:", "quiet"),),
+            (("noeira-tui serve", "accent"),),
+        )
+    if overview.service.reachable is False:
+        hint = clean(overview.service.hint or "R asks again.", glyphs)
+        return ((("No earlier answer is remembered.", "quiet"),), ((hint, "faint"),))
+    return (
+        (("The catalog is empty.", "quiet"),),
+        (("Put a file into data/ and press u to push it, or:", "faint"),),
+        (("noeira-tui catalog push PATH --name N", "accent"),),
+    )

@@ -1,0 +1,170 @@
+"""The rows of the jobs list: what moves, how far, how fast, how long still; and why what failed did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from noeira_tui.tui import figures
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.rows import Columns, Place, Row, direction
+from noeira_tui.tui.text import Line, Piece, clean, cut, cut_line, fit
+
+if TYPE_CHECKING:
+    from noeira_tui.jobs.records import JobRecord
+
+KEEP_ENDED_S = 24 * 3600.0
+"""Jobs that ended longer ago than this are not listed unless they can be retried and nothing newer mended it."""
+
+MAX_ENDED = 50
+
+MIN_BAR_CELLS = 8
+"""A bar shorter than this tells nothing."""
+
+_LOOKS: dict[str, str] = {
+    "queued": "quiet",
+    "running": "live",
+    "paused": "attention",
+    "done": "good",
+    "failed": "trouble",
+    "cancelled": "quiet",
+    "interrupted": "attention",
+}
+_ORDER: dict[str, int] = {"running": 0, "paused": 1, "queued": 2, "failed": 3, "interrupted": 3}
+
+
+def listed_jobs(jobs: Iterable[JobRecord], now: float) -> tuple[JobRecord, ...]:
+    """The jobs worth a row: live ones, then failed ones that nothing newer replaced, then what ended lately."""
+    newest_first = sorted(jobs, key=lambda job: job.id, reverse=True)
+    live = [job for job in newest_first if job.is_live]
+    ended: list[JobRecord] = []
+    seen = {(job.spec.kind, job.spec.target) for job in live}
+    for job in newest_first:
+        same = (job.spec.kind, job.spec.target)
+        if job.is_live or same in seen:
+            continue
+        seen.add(same)
+        if now - (job.finished_at or job.created_at) <= KEEP_ENDED_S:
+            ended.append(job)
+    return tuple(sorted([*live, *ended[:MAX_ENDED]], key=lambda job: (_ORDER.get(job.state, 4), -job.id)))
+
+
+def job_rows(jobs: Iterable[JobRecord], now: float, glyphs: Glyphs) -> tuple[Row, ...]:
+    """One row a job."""
+    return tuple(_job_row(job, glyphs) for job in listed_jobs(jobs, now))
+
+
+def _job_row(job: JobRecord, glyphs: Glyphs) -> Row:
+    name = clean(job.spec.target or job.spec.title, glyphs)
+    return Row(
+        key=f"job:{job.id}",
+        place=Place.JOBS,
+        name=name,
+        subject=job,
+        symbol=direction(job, glyphs),
+        word=job.state.value,
+        look=_LOOKS[job.state],
+        haystack=f"{name.lower()} {job.state} {job.spec.kind} {clean(job.spec.title).lower()}",
+    )
+
+
+def paint_job(row: Row, width: int, columns: Columns, glyphs: Glyphs, now: float) -> Line:
+    """A job in at most `width` cells; the parts that matter least go first when it is narrow."""
+    from noeira_tui.jobs.records import JobRecord
+
+    job = row.subject
+    assert isinstance(job, JobRecord)
+    name_width = min(columns.name, max(12, width // 3))
+    lead: list[Piece] = [(f"{row.symbol} ", row.look), (fit(row.name, name_width, glyphs), "")]
+    room = width - name_width - 2
+    if job.state == "running":
+        return cut_line([*lead, *_running(job, room, glyphs)], width, glyphs)
+    told = _told(job, now, glyphs)
+    return cut_line([*lead, ("  ", ""), (cut(told, room - 2, glyphs), row.look)], width, glyphs)
+
+
+def _running(job: JobRecord, room: int, glyphs: Glyphs) -> list[Piece]:
+    progress = job.progress
+    fraction = progress.fraction
+    phase = clean(progress.phase, glyphs)
+    if fraction is None:
+        moved = figures.size(progress.bytes_done, glyphs) if progress.bytes_done else ""
+        return [("  " + "  ".join(part for part in (phase or "starting", moved) if part), "quiet")]
+    # In the order of display, each with how readily it gives way: what tells most stays longest.
+    parts: list[tuple[int, Piece]] = [(0, (figures.percent(fraction), "strong"))]
+    if progress.bytes_total is not None:
+        parts.append((3, (figures.of_total(progress.bytes_done, progress.bytes_total, glyphs).rjust(17), "")))
+    elif progress.items_total is not None:
+        parts.append((3, (f"{progress.items_done} of {progress.items_total}".rjust(17), "")))
+    if progress.rate > 0:
+        parts.append((2, (figures.rate(progress.rate, glyphs).rjust(9), "accent")))
+        if progress.remaining_s is not None:
+            parts.append((1, (f"{figures.clock(progress.remaining_s)} left".rjust(10), "")))
+    elif phase:
+        parts.append((2, (phase, "quiet")))
+    if progress.attempts > 1:
+        parts.append((4, (f"attempt {progress.attempts}", "attention")))
+    while len(parts) > 1 and room - 2 - _cells(parts) < MIN_BAR_CELLS:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    bar_width = min(48, room - 2 - _cells(parts))
+    pieces: list[Piece] = [("  ", "")]
+    if bar_width >= MIN_BAR_CELLS:
+        pieces += bar(fraction, bar_width, glyphs)
+    for _, piece in parts:
+        pieces += [("  ", ""), piece]
+    return pieces
+
+
+def _cells(parts: list[tuple[int, Piece]]) -> int:
+    return sum(cell_len(text) + 2 for _, (text, _) in parts)
+
+
+def bar(fraction: float, width: int, glyphs: Glyphs) -> list[Piece]:
+    """A progress bar of `width` cells."""
+    done = int(fraction * width)
+    if done >= width:
+        return [(glyphs.bar * width, "good")]
+    return [(glyphs.bar * done + glyphs.bar_end, "bar"), (glyphs.track * (width - done - 1), "track")]
+
+
+def _told(job: JobRecord, now: float, glyphs: Glyphs) -> str:
+    """What there is to say about a job that does not run."""
+    when = "" if job.finished_at is None else f" {glyphs.dot} {figures.ago(job.finished_at, now)}"
+    progress = job.progress
+    if job.state == "queued":
+        return clean(progress.phase, glyphs) or "waiting for a free slot"
+    if job.state == "paused":
+        return "paused"
+    if job.state == "done":
+        moved = figures.size(progress.bytes_total or progress.bytes_done, glyphs)
+        return f"done {glyphs.dot} {moved}{when}"
+    if job.state == "cancelled":
+        return f"cancelled{when} {glyphs.dot} r goes on from there"
+    if job.failure is None:
+        return f"{job.state.value}{when} {glyphs.dot} r tries again"
+    title, message = clean(job.failure.title, glyphs), clean(job.failure.message, glyphs)
+    return f"{job.state.value}{when} {glyphs.dot} {title}: {message}"
+
+
+def rates(jobs: Iterable[JobRecord]) -> tuple[float, float]:
+    """Bytes a second of all running jobs together: coming in, going out."""
+    running = [job for job in jobs if job.state == "running"]
+    return (
+        sum(job.progress.rate for job in running if "pull" in job.spec.kind),
+        sum(job.progress.rate for job in running if "push" in job.spec.kind),
+    )
+
+
+def summary(jobs: Iterable[JobRecord], glyphs: Glyphs) -> str:
+    """`2 running · 1 waiting · 1 failed`, empty when nothing is to say."""
+    states: list[str] = [job.state for job in jobs]
+    named = (
+        (states.count("running"), "running"),
+        (states.count("paused"), "paused"),
+        (states.count("queued"), "waiting"),
+        (states.count("failed"), "failed"),
+        (states.count("interrupted"), "interrupted"),
+    )
+    return f" {glyphs.dot} ".join(f"{number} {word}" for number, word in named if number)

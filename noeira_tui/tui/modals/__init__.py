@@ -1,0 +1,1 @@
+"""The dialogs: each asks or shows one thing, and `esc` leaves it."""

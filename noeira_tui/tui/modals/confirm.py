@@ -1,0 +1,69 @@
+"""Asks before something is overwritten. Cancel is what enter does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.modals.dialog import Dialog, Scrolled
+from noeira_tui.tui.text import Line, clean, wrap
+from noeira_tui.tui.widgets.painted import Painted
+
+
+class ConfirmDialog(Dialog[bool]):
+    """A question with two answers; dismissed with True only when the dangerous one was chosen."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,right,h,l,tab,shift+tab", "switch", show=False),
+        Binding("enter", "answer", show=False),
+    ]
+
+    def __init__(self, question: str, lines: Iterable[str], yes: str, glyphs: Glyphs) -> None:
+        super().__init__(question, glyphs, tone="attention")
+        self.add_class("confirm")
+        self._lines = [clean(line, glyphs) for line in lines]
+        self._yes = yes
+        self._body = Scrolled()
+        self._choice = Painted(classes="choice")
+        self.agrees = False
+        self.copied = "\n".join(self._lines)
+
+    def contents(self) -> Iterable[Widget]:
+        yield self._body
+        yield self._choice
+
+    def keys(self) -> Line:
+        return (
+            (" enter", "accent"),
+            (" choose  ", "quiet"),
+            ("tab", "accent"),
+            (" switch  ", "quiet"),
+            ("esc", "accent"),
+            (" cancel ", "quiet"),
+        )
+
+    def fill(self) -> None:
+        width = max(10, min(76, self.size.width - 8) - 4)
+        lines: list[Line] = []
+        for index, text in enumerate(self._lines):
+            lines += [((part, "quiet" if index else ""),) for part in wrap(text, width)]
+            if index == 0:
+                lines.append(())
+        self._body.painted.show(lines)
+        self._show_choice()
+
+    def _show_choice(self) -> None:
+        no, yes = ("", "danger") if self.agrees else ("key", "quiet")
+        self._choice.show([((" Cancel ", no or "quiet"), ("   ", ""), (f" {self._yes} ", yes))])
+
+    def action_switch(self) -> None:
+        self.agrees = not self.agrees
+        self._show_choice()
+
+    def action_answer(self) -> None:
+        self.dismiss(self.agrees)

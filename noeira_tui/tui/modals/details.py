@@ -1,0 +1,59 @@
+"""Everything about one row; for a job its log as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from textual.widget import Widget
+
+from noeira_tui.jobs.records import JobRecord
+from noeira_tui.tui import details
+from noeira_tui.tui.board import Board
+from noeira_tui.tui.modals.dialog import Dialog, Scrolled
+from noeira_tui.tui.rows import Row
+from noeira_tui.tui.text import Line, clean_lines, wrap
+
+MAX_LOG_LINES = 2000
+
+
+class DetailsDialog(Dialog[None]):
+    """The facts of a row, one a line, whole."""
+
+    def __init__(self, row: Row, board: Board) -> None:
+        super().__init__(row.name, board.glyphs)
+        self.add_class("details")
+        self._row = row
+        self._facts = details.facts_of(row, board.clock(), board.glyphs)
+        self._log: list[str] | None = None
+        self._body = Scrolled()
+        found = details.copyable(row)
+        self.copied = found[0] if found is not None else ""
+
+    def contents(self) -> Iterable[Widget]:
+        yield self._body
+
+    def show_log(self, text: str) -> None:
+        """Add a job's log below its facts."""
+        self._log = clean_lines(text.rstrip(), self.glyphs)[-MAX_LOG_LINES:]
+        self.fill()
+
+    def fill(self) -> None:
+        width = max(20, min(104, self.size.width) - 6)
+        label_width = max((cell_len(fact.label) for fact in self._facts), default=0) + 2
+        lines: list[Line] = []
+        for fact in self._facts:
+            parts = wrap(fact.value, max(8, width - label_width))
+            lines.append(((fact.label.ljust(label_width), "faint"), (parts[0], fact.look)))
+            lines += [((" " * label_width, ""), (part, fact.look)) for part in parts[1:]]
+        if isinstance(self._row.subject, JobRecord):
+            lines += [(), (("log", "heading"),)]
+            lines += self._log_lines(width)
+        self._body.painted.show(lines)
+
+    def _log_lines(self, width: int) -> list[Line]:
+        if self._log is None:
+            return [((f"reading{self.glyphs.ellipsis}", "faint"),)]
+        if self._log == [""]:
+            return [(("It wrote nothing.", "faint"),)]
+        return [((part, "quiet"),) for text in self._log for part in wrap(text, width)]

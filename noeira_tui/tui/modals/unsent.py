@@ -1,0 +1,47 @@
+"""Is it safe to destroy this box? Every reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.widget import Widget
+
+from noeira_tui.overview.picture import Overview
+from noeira_tui.tui import figures
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.modals.dialog import Dialog, Scrolled
+from noeira_tui.tui.text import Line, clean, wrap
+
+
+class UnsentDialog(Dialog[None]):
+    """The answer with its reasons, one a line."""
+
+    def __init__(self, overview: Overview, glyphs: Glyphs) -> None:
+        safe = overview.safe_to_destroy
+        super().__init__(
+            "Safe to destroy" if safe else "Not safe to destroy", glyphs, tone="good" if safe else "trouble"
+        )
+        if not safe:
+            self.add_class("unsafe")
+        self._overview = overview
+        self._body = Scrolled()
+        self.copied = "\n".join(clean(reason) for reason in overview.unsafe_because)
+
+    def contents(self) -> Iterable[Widget]:
+        yield self._body
+
+    def fill(self) -> None:
+        width = max(20, min(76, self.size.width - 8) - 4)
+        overview, glyphs = self._overview, self.glyphs
+        if overview.safe_to_destroy:
+            told = "The service holds everything that is here, byte for byte."
+            self._body.painted.show([((part, ""),) for part in wrap(told, width)])
+            return
+        unsent = overview.totals.bytes_unsent
+        amount = f"{figures.size(unsent, glyphs)} are only here." if unsent else "This would be lost with the box:"
+        lines: list[Line] = [((amount, "strong"),), ()]
+        for reason in overview.unsafe_because:
+            first, *rest = wrap(clean(reason, glyphs), width - 2)
+            lines.append(((f"{glyphs.bullet} ", "trouble"), (first, "")))
+            lines += [((f"  {part}", ""),) for part in rest]
+        self._body.painted.show(lines)

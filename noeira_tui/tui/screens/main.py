@@ -1,0 +1,338 @@
+"""The main screen: three lists side by side, details, jobs, and the answer to "safe to destroy?"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+
+from noeira_tui.tui.actions import BY_ID, Situation, bindings
+from noeira_tui.tui.board import PANES, Board
+from noeira_tui.tui.messages import (
+    ErrandDone,
+    ErrandFailed,
+    FilterLeft,
+    JobsFailed,
+    JobsRead,
+    Looked,
+    LookFailed,
+    LookStarted,
+)
+from noeira_tui.tui.ports import BoxLike
+from noeira_tui.tui.rows import Place, Row
+from noeira_tui.tui.screens.painter import Painter
+from noeira_tui.tui.text import clean, cut
+from noeira_tui.tui.threads import Errands, Watcher
+from noeira_tui.tui.widgets.key_bar import KeyBar
+from noeira_tui.tui.widgets.painted import Painted
+from noeira_tui.tui.widgets.pane import Pane
+from noeira_tui.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from noeira_tui.core.errors import NoeiraError
+    from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.overview.picture import DatasetView
+    from noeira_tui.tui.operations import Operations
+
+TABS_BELOW = 100
+LIST_BELOW = 60
+"""Widths, in columns, below which the panes become tabs, and one list."""
+VERDICT_AFTER_S = 0.08
+"""How long the cursor rests on a dataset before the box is asked what can be done with it."""
+
+
+class MainScreen(Screen[None]):
+    """Shows the board and turns keys into actions of the registry."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    AUTO_FOCUS = "#catalog-list"
+
+    def __init__(self, box: BoxLike, board: Board, *, read_only: bool, over_ssh: bool) -> None:
+        super().__init__()
+        self.board = board
+        self.read_only = read_only
+        self.place = Place.CATALOG
+        self.looking = True
+        self.painter = Painter(self)
+        self.errands = Errands(self.post_message)
+        self.watcher = Watcher(box, self.post_message, over_ssh=over_ssh)
+        self._box = box
+        self._operations: Operations | None = None
+        self._verdict: tuple[DatasetView, str | None, str | None] | None = None
+        self._told: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        glyphs = self.board.glyphs
+        yield Painted(id="header")
+        with Horizontal(id="panes"):
+            for place in PANES:
+                yield Pane(place.value, glyphs)
+            yield Pane("everything", glyphs, classes="plain")
+        yield Painted(id="details")
+        yield Pane("jobs", glyphs, self.painter.paint_job, classes="pane")
+        yield Painted(id="status")
+        yield KeyBar(glyphs)
+
+    def on_mount(self) -> None:
+        self.set_class(self.board.glyphs.is_ascii, "-ascii")
+        self.painter.paint()
+        # The first picture is asked for only once something is on screen.
+        self.call_after_refresh(self.watcher.start)
+
+    def on_unmount(self) -> None:
+        self.watcher.stop()
+
+    def on_resize(self, event: events.Resize) -> None:
+        focused = self.focused
+        if focused is None or isinstance(focused, RowList):
+            self.go_to(self.place)
+        self.painter.paint()
+
+    # What is where
+
+    @property
+    def width_mode(self) -> str:
+        """`list`, `tabs` or `panes`, by the width."""
+        width = self.size.width
+        return "list" if width < LIST_BELOW else "tabs" if width < TABS_BELOW else "panes"
+
+    def pane(self, place: Place) -> Pane:
+        """The pane that shows a place at this width."""
+        name = "everything" if self.width_mode == "list" and place in PANES else place.value
+        return self.query_one(f"#{name}", Pane)
+
+    @property
+    def list(self) -> RowList:
+        """The list the keyboard works on."""
+        return self.pane(self.place).list
+
+    @property
+    def current(self) -> Row | None:
+        return self.list.current
+
+    def situation(self) -> Situation:
+        """What decides which actions can be used now."""
+        row = self.current
+        verdict = self._verdict
+        known = verdict is not None and row is not None and row.subject == verdict[0]
+        return Situation(
+            place=self.place,
+            row=row,
+            marked=len(self.list.marked) if self.place is Place.CATALOG else 0,
+            job=self.board.job_of(row),
+            read_only=self.read_only,
+            pull_refusal=verdict[1] if known and verdict is not None else None,
+            push_refusal=verdict[2] if known and verdict is not None else None,
+        )
+
+    def go_to(self, place: Place) -> None:
+        """Put the keyboard into a list, and show it where only one is shown."""
+        self.place = place
+        shown = place if place in PANES else self.shown_pane
+        for name in PANES:
+            self.query_one(f"#{name.value}", Pane).set_class(name is shown, "-shown")
+        target = self.pane(place).list
+        target.focus()
+        if target.id == "everything-list" and (target.current is None or target.current.place is not place):
+            keys = [row.key for row in target.rows]
+            target.move_to(keys.index(f"heading:{place}") if f"heading:{place}" in keys else 0)
+        self.painter.paint()
+
+    @property
+    def _shown_pane(self) -> Place:
+        for name in PANES:
+            if self.query_one(f"#{name.value}", Pane).has_class("-shown"):
+                return name
+        return Place.CATALOG
+
+    @property
+    def shown_pane(self) -> Place:
+        """The pane that is shown where only one is."""
+        for name in PANES:
+            if self.query_one(f"#{name.value}", Pane).has_class("-shown"):
+                return name
+        return Place.CATALOG
+
+    # What the threads tell
+
+    def on_look_started(self, message: LookStarted) -> None:
+        self.painter.paint_lines()
+
+    def on_looked(self, message: Looked) -> None:
+        self.board.take_overview(message.overview)
+        if message.is_whole:
+            self.looking = False
+        for warning in message.overview.warnings:
+            self.tell_once(warning)
+        self._verdict = None
+        self.painter.paint()
+        self._ask_verdict()
+
+    def on_look_failed(self, message: LookFailed) -> None:
+        self.looking = False
+        self.painter.paint_lines()
+        self.tell_once(f"{message.error.message} {message.error.hint}", title=message.error.title)
+
+    def on_jobs_read(self, message: JobsRead) -> None:
+        before = {job.id: job for job in self.board.jobs}
+        self.board.jobs = message.jobs
+        ended = [job for job in message.jobs if not job.is_live and job.id in before and before[job.id].is_live]
+        for job in ended:
+            self._tell_ended(job)
+        if ended:
+            self.watcher.look_now()
+        self.painter.paint_lists()
+        self.painter.paint_jobs()
+        self.painter.paint_lines()
+        self.painter.paint_row()
+
+    def on_jobs_failed(self, message: JobsFailed) -> None:
+        self.tell_once(f"{message.error.message} {message.error.hint}", title=message.error.title)
+
+    def on_errand_done(self, message: ErrandDone) -> None:
+        message.then()
+
+    def on_errand_failed(self, message: ErrandFailed) -> None:
+        self.show_error(message.error)
+
+    def _tell_ended(self, job: JobRecord) -> None:
+        if job.state == "done":
+            self.tell(f"{job.spec.title}: done")
+        elif job.state in ("failed", "interrupted"):
+            why = job.failure.message if job.failure else "its process ended"
+            self.tell(f"{job.spec.title}: {job.state}. {why}", severity="error")
+
+    def tell(self, text: str, *, title: str = "", severity: str = "information") -> None:
+        """A toast. Its text is literal."""
+        glyphs = self.board.glyphs
+        level = {"warning": "warning", "error": "error"}.get(severity, "information")
+        shown = cut(clean(text.strip(), glyphs), 300, glyphs)
+        self.notify(shown, title=clean(title, glyphs), severity=level, markup=False)  # type: ignore[arg-type]  # a literal
+
+    def tell_once(self, text: str, *, title: str = "") -> None:
+        """A warning that is not repeated as long as the app runs."""
+        if text not in self._told:
+            self._told.add(text)
+            self.tell(text, title=title, severity="warning")
+
+    def show_error(self, error: NoeiraError) -> None:
+        """Say what failed, in a dialog that can be copied."""
+        from noeira_tui.tui.modals.error import ErrorDialog
+
+        self.app.push_screen(ErrorDialog(error, self.board.glyphs))
+
+    # What the user does
+
+    @on(RowList.Highlighted)
+    def _row_changed(self, message: RowList.Highlighted) -> None:
+        if message.rows is not self.list:
+            return
+        row = self.current
+        if row is not None and message.rows.id == "everything-list":
+            self.place = row.place
+        self.painter.paint_row()
+        self._ask_verdict()
+
+    @on(RowList.Chosen)
+    def _row_chosen(self) -> None:
+        self.act("open")
+
+    @on(KeyBar.Clicked)
+    def _key_clicked(self, message: KeyBar.Clicked) -> None:
+        self.act(message.action_id)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        widget = event.widget
+        for place in (*PANES, Place.JOBS):
+            if widget.id == f"{place.value}-list" and place is not self.place:
+                self.go_to(place)
+        self.painter.paint_row()
+
+    @on(Pane.FilterChanged)
+    def _filter_typed(self, message: Pane.FilterChanged) -> None:
+        for place in self._filtered_places():
+            self.board.filters[place] = message.needle
+        self.painter.paint_lists()
+        self.painter.paint_jobs()
+        self.painter.paint_row()
+
+    @on(FilterLeft)
+    async def _filter_left(self, message: FilterLeft) -> None:
+        if message.clear:
+            self.clear_filter()
+        await self.pane(self.place).close_filter()
+
+    def clear_filter(self) -> None:
+        """Show all rows again."""
+        for place in self._filtered_places():
+            self.board.filters.pop(place, None)
+        self.painter.paint()
+
+    def _filtered_places(self) -> tuple[Place, ...]:
+        """The lists a filter works on: the one with the keyboard, or all that are in one."""
+        return PANES if self.width_mode == "list" and self.place in PANES else (self.place,)
+
+    def fold(self, project: str, *, folded: bool) -> None:
+        """Hide or show a project's recordings; the cursor goes to the project when its row goes."""
+        self.board.fold(project, folded=folded)
+        self.painter.paint_lists()
+        rows = self.list.rows
+        if folded:
+            keys = [row.key for row in rows]
+            self.list.move_to(keys.index(f"project:{project}"))
+        self.painter.paint_row()
+
+    def copy(self, text: str) -> None:
+        """Put text on the clipboard of the user's terminal; what is no UTF-8 is escaped."""
+        self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
+
+    def _ask_verdict(self) -> None:
+        """Ask the box what can be done with the highlighted dataset, once the cursor rests."""
+        from noeira_tui.overview.picture import DatasetView
+
+        row = self.current
+        if row is None or not isinstance(row.subject, DatasetView):
+            return
+        dataset = row.subject
+        if self._verdict is not None and self._verdict[0] == dataset:
+            return
+
+        def ask() -> None:
+            now = self.current
+            if now is None or now.subject != dataset:
+                return
+            self.errands.run(
+                lambda: (dataset, self._box.can_pull(dataset), self._box.can_push(dataset)), self._take_verdict
+            )
+
+        self.set_timer(VERDICT_AFTER_S, ask)
+
+    def _take_verdict(self, verdict: tuple[DatasetView, str | None, str | None]) -> None:
+        self._verdict = verdict
+        self.painter.paint_row()
+
+    def action_act(self, action_id: str) -> None:
+        """What a key does."""
+        self.act(action_id)
+
+    def act(self, action_id: str) -> None:
+        """Do an action of the registry, or say why not."""
+        reason = BY_ID[action_id].why_not(self.situation())
+        if reason is not None:
+            self.tell(reason, severity="warning")
+            return
+        if self._operations is None:
+            from noeira_tui.tui.operations import Operations
+
+            self._operations = Operations(self, self._box)
+        self._operations.do(action_id)
+
+    def look_again(self) -> None:
+        """Look at the box and ask the service now."""
+        self.looking = True
+        self.painter.paint_lines()
+        self.watcher.look_now()

@@ -1,0 +1,139 @@
+"""Gives every widget of the main screen what it shows; equal contents cost nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from noeira_tui.tui import headline, job_rows
+from noeira_tui.tui.board import PANES
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.rows import Columns, Place, Row
+from noeira_tui.tui.text import Line, Piece, clean, cut, spread
+from noeira_tui.tui.widgets.key_bar import KeyBar
+from noeira_tui.tui.widgets.painted import Painted
+from noeira_tui.tui.widgets.pane import Pane, title_content
+
+if TYPE_CHECKING:
+    from noeira_tui.tui.screens.main import MainScreen
+
+TALL_FROM = 32
+SHORT_FROM = 18
+"""Heights, in lines, from which details and jobs get more room; as the style sheet has them."""
+
+
+class Painter:
+    """Paints the main screen from its board."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self._screen = screen
+
+    def paint(self) -> None:
+        """Give every widget what it shows; equal contents cost nothing."""
+        self.paint_lists()
+        self.paint_jobs()
+        self.paint_lines()
+        self.paint_row()
+
+    def paint_lists(self) -> None:
+        """The lists above the details and their titles."""
+        board, glyphs = self._screen.board, self._screen.board.glyphs
+        mode = self._screen.width_mode
+        top: tuple[Line, ...] = ()
+        if board.overview is not None:
+            banner = headline.banner(board.overview.service, board.clock(), glyphs)
+            top = (banner,) if banner else ()
+        if mode == "list":
+            plain = self._screen.query_one("#everything", Pane)
+            plain.list.show(board.plain_list() if board.overview else (), top=top, empty=self._empty(Place.CATALOG))
+            plain.show_title((), self._note(self._screen.place))
+        else:
+            for place in PANES:
+                found = board.rows(place)
+                above = top if place is Place.CATALOG and found else ()
+                empty = (*top, *self._empty(place)) if place is Place.CATALOG else self._empty(place)
+                self._screen.pane(place).list.show(found, top=above, empty=empty)
+        for place in PANES:
+            self._screen.query_one(f"#{place.value}", Pane).show_title(self._title(place, mode), self._note(place))
+
+    def _title(self, place: Place, mode: str) -> Line:
+        """A pane's title; where panes are tabs, those of all three in one line."""
+        if mode == "panes":
+            return self._own_title(place, brief=self._screen.size.width < 130)
+        pieces: list[Piece] = []
+        for other in PANES:
+            if pieces:
+                pieces.append(("   ", ""))
+            pieces += self._own_title(other, active=other is place, brief=other is not place)
+        return tuple(pieces)
+
+    def _own_title(self, place: Place, *, active: bool | None = None, brief: bool = False) -> Line:
+        is_active = place is self._screen.place if active is None else active
+        glyphs = self._screen.board.glyphs
+        return headline.title(place, self._screen.board.all_rows(place), active=is_active, glyphs=glyphs, brief=brief)
+
+    def _note(self, place: Place) -> Line:
+        """What the lower border of a list says: its filter, its marks."""
+        pieces: list[Piece] = []
+        needle = self._screen.board.filters.get(place, "")
+        if needle:
+            glyphs = self._screen.board.glyphs
+            shown, whole = len(self._screen.board.rows(place)), len(self._screen.board.all_rows(place))
+            pieces += [("/", "accent"), (cut(clean(needle, glyphs), 24, glyphs), "strong")]
+            pieces.append((f" {shown} of {whole}", "quiet"))
+        marked = len(self._screen.pane(place).list.marked) if place is Place.CATALOG else 0
+        if marked:
+            pieces += [("   " if pieces else "", ""), (f"{marked} marked", "accent")]
+        return tuple(pieces)
+
+    def _empty(self, place: Place) -> tuple[Line, ...]:
+        return headline.empty(
+            place, self._screen.board.overview, self._screen.board.filters.get(place, ""), self._screen.board.glyphs
+        )
+
+    def paint_jobs(self) -> None:
+        """The jobs, as tall as they need within reason."""
+        board = self._screen.board
+        pane = self._screen.query_one("#jobs", Pane)
+        found = board.rows(Place.JOBS)
+        pane.list.show(found, empty=self._empty(Place.JOBS))
+        extra = job_rows.summary(board.listed_jobs(), board.glyphs)
+        title = headline.title(
+            Place.JOBS, (), active=self._screen.place is Place.JOBS, glyphs=board.glyphs, extra=extra
+        )
+        pane.show_title(title, self._note(Place.JOBS))
+        most = 7 if self._screen.size.height >= TALL_FROM else 3 if self._screen.size.height >= SHORT_FROM else 1
+        if self._screen.place is Place.JOBS:
+            most = max(most, self._screen.size.height // 3)
+        height = max(1, min(len(found), most)) + 2
+        if pane.styles.height is None or pane.styles.height.value != height:
+            pane.styles.height = height
+
+    def paint_job(self, row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
+        return job_rows.paint_job(row, width, columns, self._screen.board.glyphs, self._screen.board.clock())
+
+    def paint_lines(self) -> None:
+        """The header and the status line."""
+        board, width = self._screen.board, self._screen.size.width
+        parts = headline.header(
+            board.overview, board.jobs, looking=self._screen.looking, glyphs=board.glyphs, width=width
+        )
+        self._screen.query_one("#header", Painted).show([spread(*parts, width, board.glyphs)])
+        parts = headline.status(board.overview, glyphs=board.glyphs, width=width)
+        self._screen.query_one("#status", Painted).show([spread(*parts, width, board.glyphs)])
+
+    def paint_row(self) -> None:
+        """What depends on the highlighted row: details and keys."""
+        board, glyphs = self._screen.board, self._screen.board.glyphs
+        row = self._screen.current
+        shown = self._screen.query_one("#details", Painted)
+        inner = max(1, self._screen.size.width - 4)
+        if row is None or row.is_heading:
+            shown.border_title = title_content((("Details", "quiet"),))
+            shown.show([(("Nothing is highlighted.", "faint"),)])
+        else:
+            from noeira_tui.tui import details
+
+            shown.border_title = title_content(((cut(row.name, inner - 4, glyphs), "strong"),))
+            facts = details.facts_of(row, board.clock(), glyphs)
+            shown.show(details.brief_lines(facts, inner, 3 if self._screen.size.height >= TALL_FROM else 2, glyphs))
+        self._screen.query_one(KeyBar).show_keys(self._screen.situation())

@@ -1,0 +1,103 @@
+"""Putting the terminal back, however the app ends.
+
+Textual restores it on a normal end only: after SIGTERM, SIGHUP or a crash of its loop, mouse reporting and the
+alternate screen stay on. So the signals ask the app to end, and when it does not within a moment, or did not get to
+it, the sequences are written here directly.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+RESET = (
+    "\x1b[?2026l"  # synchronised output
+    "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l"  # mouse reporting
+    "\x1b[?2004l\x1b[?2048l\x1b[?1004l"  # bracketed paste, in-band resize, focus reports
+    "\x1b[<u"  # the keyboard protocol of kitty
+    "\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"  # line wrap, colours, alternate screen, cursor
+)
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+GRACE_S = 1.5
+"""How long a signalled app may take to end by itself."""
+
+
+class Keeper:
+    """Remembers how the terminal was and puts it back, once."""
+
+    def __init__(self, fd: int) -> None:
+        import termios
+
+        self._fd = fd
+        self._lock = threading.Lock()
+        self._done = False
+        self._before: list[Any] | None = None
+        try:
+            self._before = termios.tcgetattr(fd)
+        except termios.error:
+            self._before = None  # not a terminal
+
+    def restored(self) -> None:
+        """The app put the terminal back itself: nothing is left to do."""
+        with self._lock:
+            self._done = True
+
+    def restore(self) -> None:
+        """Put the terminal back. Never waits for output and never raises: the terminal may be gone."""
+        import termios
+
+        with self._lock:
+            if self._done:
+                return
+            self._done = True
+        # A terminal that is gone answers with an error; then nothing is left to restore.
+        with suppress(OSError):
+            os.set_blocking(self._fd, False)
+            os.write(self._fd, RESET.encode())
+        with suppress(OSError):
+            os.set_blocking(self._fd, True)
+        if self._before is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
+
+
+@contextmanager
+def kept_terminal(end: Callable[[int], None]) -> Iterator[Keeper]:
+    """Within this, SIGTERM and SIGHUP call `end(exit code)`; whatever happens, the terminal is put back afterwards.
+
+    A second thread ends the process itself when `end` did not get it to within a moment (a blocked loop, a terminal
+    that takes no more output).
+    """
+    assert sys.__stderr__ is not None, "the app has a terminal"
+    keeper = Keeper(sys.__stderr__.fileno())
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        code = 128 + number
+
+        def insist() -> None:
+            keeper.restore()
+            os._exit(code)
+
+        last_resort = threading.Timer(GRACE_S, insist)
+        last_resort.daemon = True
+        last_resort.start()
+        end(code)
+
+    for number in SIGNALS:
+        # Started with nohup, a hang-up is to be ignored.
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, on_signal)
+    try:
+        yield keeper
+    finally:
+        keeper.restore()
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)

@@ -1,0 +1,152 @@
+"""The app's own threads. All are daemons: a look that hangs on a dead network never keeps the app from quitting.
+
+Textual's thread workers are not used: a cancelled one runs on and blocks the end of the process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.message import Message
+
+from noeira_tui.core.errors import NoeiraError
+from noeira_tui.tui.messages import (
+    ErrandDone,
+    ErrandFailed,
+    JobsFailed,
+    JobsRead,
+    Looked,
+    LookFailed,
+    LookStarted,
+)
+from noeira_tui.tui.ports import BoxLike
+
+if TYPE_CHECKING:
+    from noeira_tui.jobs.records import JobRecord
+
+Result = TypeVar("Result")
+Post = Callable[[Message], bool]
+
+LOOK_EVERY_S = 15.0
+JOBS_EVERY_S = 0.25
+JOBS_EVERY_OVER_SSH_S = 1.0
+
+
+def attempt(work: Callable[[], Result], failed: Callable[[NoeiraError], None]) -> Result | None:
+    """The result of `work`, or None after `failed` was told why not.
+
+    A fault of ours (any other exception) is told as well, before it goes on to end this thread: nothing on screen may
+    wait for ever for an answer that will not come.
+    """
+    finished = False
+    try:
+        result = work()
+        finished = True
+        return result
+    except NoeiraError as err:
+        finished = True
+        failed(err)
+        return None
+    finally:
+        if not finished:
+            fault = sys.exception()
+            failed(
+                NoeiraError(
+                    f"{type(fault).__name__}: {fault}",
+                    title="Unexpected error",
+                    hint="This is a fault of the program; please report it.",
+                )
+            )
+
+
+class Watcher:
+    """Keeps the picture fresh: looks at the box every 15 s and whenever asked, reads the jobs whenever they change."""
+
+    def __init__(self, box: BoxLike, post: Post, *, over_ssh: bool) -> None:
+        self._box = box
+        self._post = post
+        self._jobs_every_s = JOBS_EVERY_OVER_SSH_S if over_ssh else JOBS_EVERY_S
+        self._wanted = threading.Event()
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Begin; the first look uses the last answers, so that something true is on screen at once."""
+        for target, name in ((self._look_on, "noeira-look"), (self._read_jobs_on, "noeira-jobs")):
+            threading.Thread(target=target, name=name, daemon=True).start()
+
+    def look_now(self) -> None:
+        """Look again as soon as possible."""
+        self._wanted.set()
+
+    def stop(self) -> None:
+        """End soon; nobody needs to wait for it."""
+        self._stopped.set()
+        self._wanted.set()
+
+    def _look_on(self) -> None:
+        self._look(ask_service=False)
+        while not self._stopped.is_set():
+            self._wanted.clear()
+            self._look(ask_service=True)
+            self._wanted.wait(LOOK_EVERY_S)
+
+    def _look(self, *, ask_service: bool) -> None:
+        self._post(LookStarted())
+        overview = attempt(lambda: self._box.look(ask_service=ask_service), lambda error: self._tell(LookFailed(error)))
+        if overview is not None:
+            self._tell(Looked(overview, is_whole=ask_service))
+
+    def _read_jobs_on(self) -> None:
+        version: object = None
+        known: tuple[JobRecord, ...] | None = None
+        failing = ""
+        while not self._stopped.is_set():
+            failures: list[NoeiraError] = []
+            current = attempt(self._box.jobs_version, failures.append)
+            if not failures and (known is None or current != version):
+                jobs = attempt(self._box.jobs, failures.append)
+                if jobs is not None:
+                    version, known = current, jobs
+                    self._tell(JobsRead(jobs))
+            # The same failure four times a second is told once.
+            if failures and str(failures[0]) != failing:
+                self._tell(JobsFailed(failures[0]))
+            failing = str(failures[0]) if failures else ""
+            self._stopped.wait(self._jobs_every_s)
+
+    def _tell(self, message: Message) -> None:
+        if not self._stopped.is_set():
+            self._post(message)
+
+
+class Errands:
+    """Runs what the user asked for, one short-lived thread each."""
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+
+    def run(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
+        """Do `work` beside the app, then call `then` with its result in the app's thread; a NoeiraError is shown."""
+
+        def errand() -> None:
+            failed = False
+
+            def tell(error: NoeiraError) -> None:
+                nonlocal failed
+                failed = True
+                self._post(ErrandFailed(error))
+
+            result = attempt(work, tell)
+            if not failed:
+                self._post(ErrandDone(lambda: then(result)))  # type: ignore[arg-type]  # None only when it failed
+
+        threading.Thread(target=errand, name="noeira-errand", daemon=True).start()
+
+
+def is_over_ssh() -> bool:
+    """Whether the terminal is at the other end of an SSH connection."""
+    return bool(os.environ.get("SSH_CONNECTION"))

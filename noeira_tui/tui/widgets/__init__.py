@@ -1,0 +1,1 @@
+"""The widgets of the app; each is given what it shows."""

@@ -1,0 +1,58 @@
+"""The footer: the keys that work here, from the registry; those that do not right now are dimmed."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.message import Message
+
+from noeira_tui.tui.actions import ACTIONS, Action, Situation, key_label
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.text import Piece, width_of
+from noeira_tui.tui.widgets.painted import Painted
+
+ALWAYS = ("palette", "help", "quit")
+
+
+class KeyBar(Painted):
+    """One line of keys. A click on one does it."""
+
+    class Clicked(Message):
+        """A key's label was clicked."""
+
+        def __init__(self, action_id: str) -> None:
+            super().__init__()
+            self.action_id = action_id
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(id="keys")
+        self._glyphs = glyphs
+        self._spans: list[tuple[int, int, str]] = []
+
+    def show_keys(self, situation: Situation) -> None:
+        """Show the keys for a situation, as many as fit; commands, help and quit always."""
+        shown = sorted(
+            (action for action in ACTIONS if action.footer is not None and situation.place in action.places),
+            key=lambda action: action.footer or 0,
+        )
+        width = self.app.size.width
+        last = [action for action in shown if action.id in ALWAYS]
+        first = [action for action in shown if action.id not in ALWAYS]
+        while first and sum(width_of(_pieces(action, dimmed=False)) for action in [*first, *last]) > width:
+            first.pop()
+        pieces: list[Piece] = []
+        self._spans = []
+        for action in [*first, *last]:
+            at = width_of(pieces)
+            pieces += _pieces(action, dimmed=action.why_not(situation) is not None)
+            self._spans.append((at, width_of(pieces), action.id))
+        self.show([tuple(pieces)])
+
+    def on_click(self, event: events.Click) -> None:
+        for start, end, action_id in self._spans:
+            if start <= event.x < end:
+                self.post_message(self.Clicked(action_id))
+
+
+def _pieces(action: Action, *, dimmed: bool) -> list[Piece]:
+    key = key_label(action.keys[0])
+    return [(f" {key}", "faint" if dimmed else "accent"), (f" {action.label} ", "faint" if dimmed else "quiet")]

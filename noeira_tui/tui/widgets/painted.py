@@ -1,0 +1,103 @@
+"""Drawing lines of `(text, look)` pieces: no markup, no layout, only the cells that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+from textual.color import Color
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from noeira_tui.tui.text import Line, width_of
+
+_COLOURED = ("good", "quiet", "attention", "trouble", "live", "accent", "faint")
+_BOLD = Style(bold=True)
+_palettes: dict[tuple[str, ...], dict[str, Style]] = {}
+
+
+def looks_of(app: App[object]) -> Mapping[str, Style]:
+    """The style of every look, and of cursors, in the app's present theme.
+
+    Made once a theme. Component classes would say the same in the style sheets, but cost a styled node for every
+    look of every widget: a third of the time to the first paint.
+    """
+    variables = app.theme_variables
+    names = (*(f"tone-{name}" for name in _COLOURED), "cursor", "cursor-blurred", "frame-focus", "background")
+    values = tuple(variables[name] for name in names)
+    key = (*values, str(app.no_color))
+    if key not in _palettes:
+        _palettes[key] = _palette(dict(zip(names, (Color.parse(value) for value in values), strict=True)), app.no_color)
+    return _palettes[key]
+
+
+def _palette(colours: Mapping[str, Color], no_color: bool) -> dict[str, Style]:
+    def style(colour: str, behind: str | None = None, *, bold: bool = False) -> Style:
+        return Style(
+            color=colours[colour].rich_color,
+            bgcolor=None if behind is None else colours[behind].rich_color,
+            bold=True if bold else None,
+        )
+
+    def cursor(name: str, fallback: Style) -> Style:
+        return fallback if no_color else Style(bgcolor=colours[name].rich_color)
+
+    return {
+        **{name: style(f"tone-{name}") for name in _COLOURED},
+        "strong": _BOLD,
+        "heading": style("tone-accent", bold=True),
+        "bar": style("tone-live"),
+        "track": style("tone-faint"),
+        "key": style("background", "frame-focus", bold=True) + Style(reverse=True if no_color else None),
+        "danger": style("background", "tone-trouble", bold=True) + Style(reverse=True if no_color else None),
+        "cursor": cursor("cursor", Style(reverse=True)) + _BOLD,
+        "cursor-blurred": cursor("cursor-blurred", Style(underline=True)),
+        "marked": style("tone-accent", bold=True),
+    }
+
+
+def strip_of(widget: Widget, line: Line, width: int, over: Style | None = None) -> Strip:
+    """A line as a strip of `width` cells in the widget's colours; `over` is laid over all of it (a cursor)."""
+    looks = looks_of(widget.app)
+    base = widget.rich_style
+    if over is not None:
+        base += over
+    segments = [Segment(text, base + looks[look] if look else base) for text, look in line]
+    return Strip(segments, width_of(line)).adjust_cell_length(width, base)
+
+
+class Painted(Widget):
+    """Shows lines it is given. Equal lines cause no repaint."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._lines: tuple[Line, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What is shown, as plain text."""
+        return "\n".join("".join(text for text, _ in line) for line in self._lines)
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show these lines; the layout is only asked again when their number changed."""
+        new = tuple(lines)
+        if new == self._lines:
+            return
+        taller = len(new) != len(self._lines)
+        self._lines = new
+        self.refresh(layout=taller)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return max((width_of(line) for line in self._lines), default=0)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines)
+
+    def render_line(self, y: int) -> Strip:
+        line = self._lines[y] if y < len(self._lines) else ()
+        return strip_of(self, line, self.size.width)

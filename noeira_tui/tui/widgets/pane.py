@@ -1,0 +1,106 @@
+"""A framed list with a title, and a filter line that appears while one types into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.rows import paint_row
+from noeira_tui.tui.text import Line, clean
+from noeira_tui.tui.widgets.row_list import Paint, RowList
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+
+def title_content(line: Line) -> Content | None:
+    """A line as a border title: literal text in the looks' colours; None for an empty line."""
+    if not any(text for text, _ in line):
+        return None
+    return Content.assemble(*((text, _STYLES.get(look, "")) for text, look in line))
+
+
+_STYLES = {
+    "strong": "bold $foreground",
+    "heading": "bold $foreground",
+    "accent": "bold $tone-accent",
+    "good": "$tone-good",
+    "attention": "$tone-attention",
+    "trouble": "$tone-trouble",
+    "live": "$tone-live",
+    "quiet": "$tone-quiet",
+    "faint": "$tone-faint",
+}
+
+
+class Pane(Vertical):
+    """One framed list."""
+
+    class FilterChanged(Message):
+        """Somebody types into the filter."""
+
+        def __init__(self, pane: Pane, needle: str) -> None:
+            super().__init__()
+            self.pane = pane
+            self.needle = needle
+
+    def __init__(self, name: str, glyphs: Glyphs, paint: Paint = paint_row, *, classes: str = "pane") -> None:
+        super().__init__(id=name, classes=classes)
+        self.list = RowList(id=f"{name}-list", glyphs=glyphs, paint=paint)
+        self._glyphs = glyphs
+        self._title: Line = ()
+        self._note: Line = ()
+
+    def compose(self) -> ComposeResult:
+        yield self.list
+
+    def show_title(self, title: Line, note: Line = ()) -> None:
+        """Show a title in the upper border and a note in the lower one."""
+        if title != self._title:
+            self._title = title
+            self.border_title = title_content(title)
+        if note != self._note:
+            self._note = note
+            self.border_subtitle = title_content(note)
+
+    @property
+    def title_text(self) -> str:
+        """The title as plain text."""
+        return "".join(text for text, _ in self._title)
+
+    @property
+    def note_text(self) -> str:
+        """The note in the lower border as plain text."""
+        return "".join(text for text, _ in self._note)
+
+    async def open_filter(self, needle: str) -> None:
+        """Put the keyboard into the filter line."""
+        from noeira_tui.tui.widgets.filter_line import FilterLine
+
+        lines = self.query(FilterLine)
+        if lines:
+            lines.first().focus()
+            return
+        line = FilterLine(clean(needle, self._glyphs))
+        await self.mount(line)
+        line.focus()
+
+    async def close_filter(self) -> None:
+        """Take the filter line away and give the keyboard back to the list."""
+        from noeira_tui.tui.widgets.filter_line import FilterLine
+
+        self.list.focus()
+        await self.query(FilterLine).remove()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.FilterChanged(self, event.value))
+
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        await self.close_filter()

@@ -1,0 +1,217 @@
+"""A list of rows with a cursor and marks: draws only the lines in view, however many rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from noeira_tui.tui.glyphs import SYMBOLS, Glyphs
+from noeira_tui.tui.rows import Columns, Row, columns_of, paint_row
+from noeira_tui.tui.text import Line, wrap
+from noeira_tui.tui.widgets.painted import looks_of, strip_of
+
+Paint = Callable[[Row, int, Columns, Glyphs], Line]
+
+
+class RowList(ScrollView, inherit_bindings=False):
+    """Rows, one highlighted. It is given rows and keeps the cursor on the same thing when they change."""
+
+    ALLOW_SELECT = False
+    can_focus = True
+
+    class Highlighted(Message):
+        """Another row is under the cursor, or the same row changed."""
+
+        def __init__(self, rows: RowList) -> None:
+            super().__init__()
+            self.rows = rows
+
+    class Chosen(Message):
+        """A row was clicked twice."""
+
+    def __init__(self, *, id: str, glyphs: Glyphs = SYMBOLS, paint: Paint = paint_row) -> None:
+        super().__init__(id=id)
+        self.glyphs = glyphs
+        self._paint = paint
+        self._rows: tuple[Row, ...] = ()
+        self._columns = Columns()
+        self._cursor = 0
+        self._marked: frozenset[str] = frozenset()
+        self._top: tuple[Line, ...] = ()
+        self._empty: tuple[Line, ...] = ()
+        self._empty_lines: tuple[Line, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self._rows
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """Keys of the marked rows."""
+        return self._marked
+
+    @property
+    def current(self) -> Row | None:
+        """The row under the cursor."""
+        return self._rows[self._cursor] if self._rows else None
+
+    @property
+    def cursor(self) -> int:
+        return self._cursor
+
+    def show(self, rows: tuple[Row, ...], *, top: tuple[Line, ...] = (), empty: tuple[Line, ...] = ()) -> None:
+        """Show these rows below the lines `top`; without any, the lines `empty`. Repaints only lines that differ."""
+        if rows == self._rows and top == self._top and empty == self._empty:
+            return
+        old, old_columns, old_top = self._rows, self._columns, self._top
+        key = old[self._cursor].key if old else None
+        self._rows, self._top, self._empty = rows, top, empty
+        self._columns = columns_of(rows)
+        self._marked &= {row.key for row in rows} if self._marked else self._marked
+        old_cursor = self._cursor
+        self._cursor = self._cursor_on(key)
+        self._resize()
+        same_shape = (
+            len(rows) == len(old) and self._columns == old_columns and top == old_top and old_cursor == self._cursor
+        )
+        if same_shape and rows:
+            for index, (before, after) in enumerate(zip(old, rows, strict=True)):
+                if before is not after and before != after:
+                    self._refresh_row(index)
+        else:
+            self._scroll_to_cursor()
+            self.refresh()
+        if not old or not rows or old_cursor != self._cursor or old[old_cursor] != rows[self._cursor]:
+            self.post_message(self.Highlighted(self))
+
+    def _cursor_on(self, key: str | None) -> int:
+        """Where the cursor goes when the rows changed: with its row, else to what took its place."""
+        if key is None:
+            return 0
+        for index, row in enumerate(self._rows):
+            if row.key == key:
+                return index
+        return min(self._cursor, max(0, len(self._rows) - 1))
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on a row; beyond the ends it stops there."""
+        if not self._rows:
+            return
+        index = max(0, min(len(self._rows) - 1, index))
+        if index == self._cursor:
+            return
+        before, self._cursor = self._cursor, index
+        self._refresh_row(before)
+        self._refresh_row(index)
+        self._scroll_to_cursor()
+        self.post_message(self.Highlighted(self))
+
+    def move_by(self, rows: int) -> None:
+        self.move_to(self._cursor + rows)
+
+    def page(self) -> int:
+        """How many rows a page is."""
+        return max(1, self.scrollable_content_region.height - len(self._top) - 1)
+
+    def toggle_mark(self) -> None:
+        """Mark the row under the cursor, or take its mark away, and go on to the next one."""
+        row = self.current
+        if row is None or row.is_heading:
+            return
+        self._marked ^= {row.key}
+        self._refresh_row(self._cursor)
+        self.move_by(1)
+
+    def clear_marks(self) -> None:
+        if self._marked:
+            self._marked = frozenset()
+            self.refresh()
+
+    def _resize(self) -> None:
+        width = max(1, self.scrollable_content_region.width)
+        self._empty_lines = () if self._rows else _wrapped(self._empty, width - 2)
+        height = len(self._top) + (len(self._rows) or len(self._empty_lines))
+        self.virtual_size = Size(width, height)
+
+    def _refresh_row(self, index: int) -> None:
+        y = index + len(self._top) - self.scroll_offset.y
+        if 0 <= y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    def _scroll_to_cursor(self) -> None:
+        height = self.scrollable_content_region.height
+        y = self._cursor + len(self._top)
+        if self._cursor == 0:
+            y = 0
+        if height:
+            self.scroll_to_region(Region(0, y, 1, 1), animate=False, force=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._resize()
+        self._scroll_to_cursor()
+
+    def on_focus(self, event: events.Focus) -> None:
+        self.refresh()
+
+    def on_blur(self, event: events.Blur) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        index = event.y + self.scroll_offset.y - len(self._top)
+        if 0 <= index < len(self._rows):
+            self.move_to(index)
+            if event.chain == 2:
+                self.post_message(self.Chosen())
+
+    def render_line(self, y: int) -> Strip:
+        index = y + self.scroll_offset.y
+        width = self.size.width
+        if index < len(self._top):
+            return strip_of(self, ((" ", ""), *self._top[index]), width)
+        index -= len(self._top)
+        if not self._rows:
+            line = self._empty_lines[index] if index < len(self._empty_lines) else ()
+            return strip_of(self, ((" ", ""), *line), width)
+        if index >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        return self._row_strip(index, width)
+
+    def _row_strip(self, index: int, width: int) -> Strip:
+        row = self._rows[index]
+        over: Style | None = None
+        if index == self._cursor:
+            over = looks_of(self.app)["cursor" if self.has_focus or not self.can_focus else "cursor-blurred"]
+        line = self._paint(row, width - 2, self._columns, self.glyphs)
+        strip = strip_of(self, ((" ", ""), *line), width, over)
+        if row.key in self._marked:
+            mark = self.rich_style + looks_of(self.app)["marked"]
+            strip = Strip(
+                [Segment(self.glyphs.mark, (mark + over) if over is not None else mark), *strip.crop(1)], width
+            )
+        return strip
+
+
+def _wrapped(lines: tuple[Line, ...], width: int) -> tuple[Line, ...]:
+    """Lines wrapped to a width; a line of several looks is wrapped by its pieces."""
+    found: list[Line] = []
+    for line in lines:
+        if len(line) == 1:
+            text, look = line[0]
+            found += [((part, look),) for part in wrap(text, width)]
+        else:
+            current: Line = ()
+            for text, look in line:
+                for part in wrap(text.strip(), width - sum(len(t) for t, _ in current)):
+                    if current and sum(len(t) for t, _ in current) + len(part) + 1 > width:
+                        found.append(current)
+                        current = ()
+                    current = (*current, (f" {part}" if current else part, look))
+            found.append(current)
+    return tuple(found)
