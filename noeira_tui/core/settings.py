@@ -260,9 +260,12 @@ def _pick(spec: SettingSpec, layers: list[tuple[Source, str, Mapping[str, str]]]
 def _read_config(path: Path) -> dict[str, str]:
     try:
         table = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as err:
+        if isinstance(err, PermissionError) and not is_file(path):
+            # Somebody else's home, as in a container that runs as another user: no settings file of ours is in there.
+            return {}
         raise ConfigError(f"{path} cannot be read: {err.strerror or err}.") from err
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
         raise ConfigError(f"{path}: {err}.", hint='It is a TOML file: `cloud_url = "https://…"`.') from err
