@@ -35,7 +35,7 @@ def test_every_command_line_of_the_readme_runs(
     for arguments in lines:
         if not arguments:
             with Terminal([sys.executable, "-m", "noeira_tui"], cwd=root, columns=120) as terminal:
-                terminal.expect("Asset packs")
+                terminal.expect("Packs")
                 terminal.type("q")
                 assert terminal.wait() == 0
         elif arguments[0] == "serve":

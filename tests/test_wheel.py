@@ -47,7 +47,7 @@ def test_the_app_opens_from_an_empty_environment(wheel: Path, tmp_path: Path) ->
     root.mkdir()
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     with Terminal([str(home / "bin" / "noeira-tui")], cwd=root, env=clean, columns=120, lines=35) as terminal:
-        terminal.expect("Asset packs")
+        terminal.expect("Packs")
         terminal.type("q")
         assert terminal.wait() == 0
     version = subprocess.run(
