@@ -13,7 +13,7 @@ from pathlib import Path
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb, or_without
 from noeira_tui.transfer.facts import FileStamp
-from noeira_tui.transfer.hashing import hash_file
+from noeira_tui.transfer.hashing import hash_file, hash_files
 
 YOUNG_NS = 2_000_000_000
 _SCHEMA = """
@@ -64,9 +64,22 @@ class HashCache:
             return known
         began_ns = time.time_ns()
         found, stamp = hash_file(path, progress=progress, cancel=cancel)
-        if began_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= YOUNG_NS:
-            self._store(stamp, found)
+        if _is_old(stamp, began_ns):
+            self._store_many([(stamp, found)])
         return found
+
+    def digest_many(
+        self, paths: Iterable[Path], *, progress: Progress | None = None, cancel: CancelToken | None = None
+    ) -> dict[Path, str]:
+        """The digests of several files; those not known are hashed on all cores. Raises as `hash_file` does."""
+        wanted = list(dict.fromkeys(paths))
+        found = self.lookup_many(wanted)
+        if progress is not None:
+            progress.already(sum(path.stat().st_size for path in found))
+        began_ns = time.time_ns()
+        hashed = hash_files([path for path in wanted if path not in found], progress=progress, cancel=cancel)
+        self._store_many([(stamp, digest) for digest, stamp in hashed.values() if _is_old(stamp, began_ns)])
+        return {path: found[path] if path in found else hashed[path][0] for path in wanted}
 
     def remember(self, path: Path, digest: str, stamp: FileStamp) -> None:
         """Keep a digest that was found while the file had this stamp, unless it changed in the last two seconds."""
@@ -77,24 +90,28 @@ class HashCache:
         except OSError:
             return
         if unchanged:
-            self._store(stamp, digest)
+            self._store_many([(stamp, digest)])
 
-    def _store(self, stamp: FileStamp, digest: str) -> None:
+    def _store_many(self, rows: list[tuple[FileStamp, str]]) -> None:
         def write() -> None:
             with self._db.transaction(_SCHEMA) as connection:
-                connection.execute(
+                connection.executemany(
                     "INSERT OR REPLACE INTO file_hashes VALUES (?, ?, ?, ?, ?, ?)",
-                    (
-                        _signed(stamp.device),
-                        _signed(stamp.inode),
-                        stamp.size_bytes,
-                        stamp.mtime_ns,
-                        stamp.ctime_ns,
-                        digest,
-                    ),
+                    [
+                        (
+                            _signed(stamp.device),
+                            _signed(stamp.inode),
+                            stamp.size_bytes,
+                            stamp.mtime_ns,
+                            stamp.ctime_ns,
+                            digest,
+                        )
+                        for stamp, digest in rows
+                    ],
                 )
 
-        or_without(write, None)
+        if rows:
+            or_without(write, None)
 
     def _rows(self, stamps: list[FileStamp]) -> dict[FileStamp, str]:
         with self._db.reading(_SCHEMA) as connection:
@@ -109,6 +126,10 @@ class HashCache:
                     device, inode, size, mtime_ns, ctime_ns, digest = tuple(row)
                     found[FileStamp(device % _SIGN, inode % _SIGN, size, mtime_ns, ctime_ns)] = digest
             return found
+
+
+def _is_old(stamp: FileStamp, now_ns: int) -> bool:
+    return now_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= YOUNG_NS
 
 
 def _signed(number: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from noeira_tui.core.errors import SourceChangedError
@@ -22,9 +24,10 @@ def hash_file(
     read, OSError when it cannot be read, CancelledError.
     """
     digest = hashlib.sha256()
-    buffer = memoryview(bytearray(CHUNK_BYTES))
     with path.open("rb", buffering=0) as stream:
         before = FileStamp.of(os.fstat(stream.fileno()))
+        # Clearing a large buffer costs more than hashing a small file.
+        buffer = memoryview(bytearray(min(CHUNK_BYTES, before.size_bytes + 1)))
         while count := stream.readinto(buffer):
             if cancel is not None:
                 cancel.check()
@@ -35,3 +38,34 @@ def hash_file(
     if not before == after == FileStamp.of(path.stat()):
         raise SourceChangedError(f"{path} changed while it was read.", hint="Try again when nothing writes to it.")
     return digest.hexdigest(), before
+
+
+def hash_files(
+    paths: Iterable[Path], *, progress: Progress | None = None, cancel: CancelToken | None = None
+) -> dict[Path, tuple[str, FileStamp]]:
+    """Digest and stamp of several files, hashed on all cores, largest first so that none is left alone at the end.
+
+    Raises as `hash_file` does, for the first file that fails.
+    """
+    ordered = sorted(paths, key=_size_or_zero, reverse=True)
+    with ThreadPoolExecutor(max_workers=_cores(), thread_name_prefix="hash") as pool:
+        try:
+            hashed = pool.map(lambda path: hash_file(path, progress=progress, cancel=cancel), ordered)
+            return dict(zip(ordered, hashed, strict=True))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _size_or_zero(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

@@ -9,6 +9,8 @@ import shlex
 import socket
 import ssl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult
@@ -36,14 +38,51 @@ def upload(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
     context: TransferContext = ALONE,
+    connections: Connections | None = None,
 ) -> Uploaded:
     """PUT a file to a presigned URL, with its length and no header the URL was not signed for.
 
-    A retry opens the file again. Raises SourceChangedError when the file changed meanwhile: what was sent must not be
+    A retry opens the file again. `connections` are kept open from one upload to the next. Raises SourceChangedError when the file changed meanwhile: what was sent must not be
     completed then. Raises StorageRefusedError, NetworkError, CancelledError, TransferError for a file that is too large
     for one PUT or cannot be read.
     """
-    return _Upload(path, target, progress or Progress(), cancel or CancelToken(), context).run()
+    cancel = cancel or CancelToken()
+    if connections is None:
+        with Client(context.patience, cancel) as client:
+            return _Upload(path, target, progress or Progress(), cancel, context, client).run()
+    with connections.one() as client:
+        return _Upload(path, target, progress or Progress(), cancel, context, client).run()
+
+
+class Connections:
+    """Connections to object stores that stay open between uploads; each upload has one for itself.
+
+    May be shared between threads. `cancel` is the token of all uploads that use them.
+    """
+
+    def __init__(self, cancel: CancelToken, context: TransferContext = ALONE) -> None:
+        self._cancel = cancel
+        self._context = context
+        self._idle: list[Client] = []
+
+    @contextmanager
+    def one(self) -> Iterator[Client]:
+        """A connection nobody else uses."""
+        try:
+            client = self._idle.pop()
+        except IndexError:
+            client = Client(self._context.patience, self._cancel)
+        try:
+            yield client
+        except BaseException:
+            client.close()
+            raise
+        self._idle.append(client)
+
+    def close(self) -> None:
+        """Close those that nobody uses now."""
+        while self._idle:
+            self._idle.pop().close()
 
 
 def too_large(path: Path, size_bytes: int, *, bucket: str = "BUCKET", object_key: str = "KEY") -> TransferError:
@@ -78,7 +117,13 @@ class _Sent:
 
 class _Upload:
     def __init__(
-        self, path: Path, target: UrlSource, progress: Progress, cancel: CancelToken, context: TransferContext
+        self,
+        path: Path,
+        target: UrlSource,
+        progress: Progress,
+        cancel: CancelToken,
+        context: TransferContext,
+        client: Client,
     ) -> None:
         self._path = path
         self._progress = progress
@@ -86,8 +131,9 @@ class _Upload:
         self._context = context
         self._url = SharedUrl(target)
         self._attempts = Attempts(context.patience)
-        self._client = Client(context.patience, cancel)
-        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
+        self._client = client
+        self._former_requests = client.requests
+        self._buffer = memoryview(b"")
         self._bytes_transferred = 0
 
     def run(self) -> Uploaded:
@@ -98,16 +144,16 @@ class _Upload:
                 raise too_large(self._path, size)
             self._progress.expect(size_bytes=size)
             self._progress.enter("uploading")
-            with self._client:
-                while (done := self._try()) is None:
-                    self._progress.restart()
+            self._buffer = memoryview(bytearray(max(1, min(_BUFFER_BYTES, size))))
+            while (done := self._try()) is None:
+                self._progress.restart()
         except OSError as err:
             raise TransferError(f"{self._path} cannot be read: {err.strerror or err}.") from err
         return Uploaded(
             sha256=done.digest,
             size_bytes=done.stamp.size_bytes,
             bytes_transferred=self._bytes_transferred,
-            requests=self._client.requests,
+            requests=self._client.requests - self._former_requests,
             elapsed_s=time.monotonic() - began,
         )
 

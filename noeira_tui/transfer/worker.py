@@ -95,6 +95,8 @@ class Worker:
             return
         finally:
             self._s.plan.landed(piece)
+        if not piece.brought:
+            return
         self._progressed()
         if not self._s.plan.complete:
             self._s.part.record(self._s.plan.written, self._s.plan.size)
@@ -214,6 +216,10 @@ class Worker:
         size = self._s.wanted.size_bytes
         if answer.status == 206:
             found = check_part(answer, piece.at)
+            if found.end is not None and decoder_for(answer, found.end - piece.at) is not None:
+                self.client.close()
+                encoded = OddAnswerError(f"{answer.shown_url} sends parts with an encoding that was not asked for.")
+                raise RestartError(encoded, whole=True)
             if found.total is not None and size not in {None, found.total}:
                 raise _OtherSizeError(other_size(self._s.wanted, found.total))
             if found.total is None and self._s.plan.size is None:

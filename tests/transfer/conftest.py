@@ -1,0 +1,38 @@
+"""A faulty server and random contents for the tests of transfers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.faulty_server import FaultyServer
+
+SMALL = 300_000
+"""Fetched by one connection in the caller's thread."""
+LARGE = 24 << 20
+"""Fetched in several pieces."""
+
+
+@pytest.fixture
+def small() -> Iterator[FaultyServer]:
+    with FaultyServer(random.Random(1).randbytes(SMALL)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def large_content() -> bytes:
+    return random.Random(2).randbytes(LARGE)
+
+
+@pytest.fixture
+def large(large_content: bytes) -> Iterator[FaultyServer]:
+    with FaultyServer(large_content) as server:
+        yield server
+
+
+@pytest.fixture
+def dest(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "set.h5"

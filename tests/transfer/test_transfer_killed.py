@@ -1,0 +1,173 @@
+"""Processes that are killed in the middle of a pull, and processes that pull the same file at once."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from noeira_tui.transfer.download import download, part_path, partial_bytes
+from noeira_tui.transfer.plan import MIN_PIECE_BYTES
+from noeira_tui.transfer.ramp import MAX_CONNECTIONS
+from tests.support.faulty_server import FAST_CONTEXT, FaultyServer
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+class Puller:
+    """A pulling process that stands at the start line until `go`."""
+
+    def __init__(self, server: FaultyServer, dest: Path) -> None:
+        url = server.presigned("/object").url
+        command = [sys.executable, "-m", "tests.support.faulty_puller", url, str(dest)]
+        command += [server.wanted.sha256, str(len(server.content))]
+        self.process = subprocess.Popen(
+            command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n"
+
+    def go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate(timeout=20)
+
+    def finish(self) -> str:
+        out, err = self.process.communicate(timeout=40)
+        assert self.process.returncode == 0, err
+        return out
+
+
+def names(dest: Path) -> set[str]:
+    return {path.name for path in dest.parent.iterdir()}
+
+
+def kill_one(server: FaultyServer, dest: Path, delay_s: float) -> None:
+    """Start a pull, kill it after `delay_s`, and pull again: it completes, and fetches little twice."""
+    server.seen.clear()
+    puller = Puller(server, dest)
+    puller.go()
+    time.sleep(delay_s)  # the moment of the kill is the input of this test, not a synchronisation
+    puller.kill()
+    if dest.exists():
+        assert dest.read_bytes() == server.content
+        dest.unlink()
+    kept = partial_bytes(dest) or 0
+    done = download(server.source(), dest, server.wanted, context=FAST_CONTEXT)
+    assert dest.read_bytes() == server.content
+    assert done.resumed_from == kept
+    assert done.bytes_transferred == len(server.content) - kept
+    flying = MAX_CONNECTIONS * MIN_PIECE_BYTES * 2
+    assert server.bytes_sent_twice <= min(flying, len(server.content))
+    assert names(dest) == {dest.name}
+    dest.unlink()
+
+
+def test_killed_with_a_piece_done(large: FaultyServer, dest: Path) -> None:
+    """What the journal holds is not fetched again."""
+    large.pace_s = 0.004
+    puller = Puller(large, dest)
+    puller.go()
+    until = time.monotonic() + 20
+    while (partial_bytes(dest) or 0) < MIN_PIECE_BYTES:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    puller.kill()
+    kept = partial_bytes(dest) or 0
+    assert kept >= MIN_PIECE_BYTES
+    large.pace_s = 0
+    done = download(large.source(), dest, large.wanted, context=FAST_CONTEXT)
+    assert (done.resumed_from, done.bytes_transferred) == (kept, len(large.content) - kept)
+    assert dest.read_bytes() == large.content
+
+
+@pytest.mark.parametrize("round_", range(5))
+def test_killed_at_random(large: FaultyServer, dest: Path, round_: int) -> None:
+    large.pace_s = 0.001
+    kill_one(large, dest, random.Random(round_).uniform(0.0, 0.35))
+
+
+@pytest.mark.slow
+def test_killed_a_hundred_times(large: FaultyServer, dest: Path) -> None:
+    moments = random.Random(100)
+    for _ in range(100):
+        large.pace_s = moments.choice([0, 0.001, 0.003])
+        kill_one(large, dest, moments.uniform(0.0, 0.5))
+
+
+def test_killed_again_and_again_without_a_clean_run(large: FaultyServer, dest: Path) -> None:
+    """Each run goes on where the last one died, so a box that crashes every second still gets there."""
+    large.pace_s = 0.02
+    last = 0
+    for _ in range(4):
+        puller = Puller(large, dest)
+        puller.go()
+        until = time.monotonic() + 20
+        while (now := partial_bytes(dest) or 0) <= last and not dest.exists():
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        puller.kill()
+        assert not dest.exists(), "too fast for this test"
+        assert now > last
+        last = now
+    large.pace_s = 0
+    download(large.source(), dest, large.wanted, context=FAST_CONTEXT)
+    assert dest.read_bytes() == large.content
+
+
+def test_two_at_once(large: FaultyServer, dest: Path) -> None:
+    """(a) 5: one good file, nobody waits for ever, nothing is left over."""
+    large.pace_s = 0.001
+    pullers = [Puller(large, dest) for _ in range(2)]
+    for puller in pullers:
+        puller.go()
+    for puller in pullers:
+        puller.finish()
+    assert dest.read_bytes() == large.content
+    assert names(dest) == {dest.name}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_at_once_and_one_is_killed(large: FaultyServer, dest: Path, seed: int) -> None:
+    """(a) 5"""
+    large.pace_s = 0.002
+    first, second = Puller(large, dest), Puller(large, dest)
+    first.go()
+    second.go()
+    time.sleep(random.Random(seed).uniform(0.02, 0.2))  # the moment of the kill is the input of this test
+    first.kill()
+    second.finish()
+    assert dest.read_bytes() == large.content
+    dest.unlink()
+    download(large.source(), dest, large.wanted, context=FAST_CONTEXT)
+    assert dest.read_bytes() == large.content
+    assert names(dest) == {dest.name}, "what the killed one left was swept up"
+
+
+def test_lock_left_by_a_dead_process(large: FaultyServer, dest: Path) -> None:
+    """(a) 5: a lock that nobody alive holds, as network file systems leave it, holds nobody up."""
+    import fcntl
+
+    large.pace_s = 0.004
+    puller = Puller(large, dest)
+    puller.go()
+    until = time.monotonic() + 20
+    while (partial_bytes(dest) or 0) < MIN_PIECE_BYTES:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    puller.kill()
+    large.pace_s = 0
+    with part_path(dest).open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = download(large.source(), dest, large.wanted, context=FAST_CONTEXT)
+    assert done.resumed_from >= MIN_PIECE_BYTES
+    assert dest.read_bytes() == large.content
