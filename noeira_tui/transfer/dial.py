@@ -38,7 +38,7 @@ def host_header(parts: SplitResult) -> str:
 
 def dial(parts: SplitResult, patience: Patience) -> Line:
     """Connect to the origin of a URL. Raises OSError, http.client.HTTPException, or NetworkError for an odd proxy."""
-    proxy = _proxy_for(parts)
+    proxy = proxy_for(parts)
     if proxy is None:
         connection = _connection(parts, patience)
         connection.connect()
@@ -97,7 +97,8 @@ def certificate_hint() -> str:
     return "Name the file of your authority's certificates in SSL_CERT_FILE, and check the clock of this box."
 
 
-def _proxy_for(parts: SplitResult) -> str | None:
+def proxy_for(parts: SplitResult) -> str | None:
+    """The proxy that a request for a URL goes through; None for none."""
     from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()

@@ -67,10 +67,11 @@ class _Download:
         self._fetch = Fetch(source, wanted, progress, cancel, context)
 
     def run(self) -> Downloaded:
-        if not may_replace(self._dest, self._replace):
-            if self._is_wanted(self._dest):
-                return self._result(0)
-            raise occupied(self._dest)
+        with _writing(self._dest, self._wanted):
+            if not may_replace(self._dest, self._replace):
+                if self._is_wanted(self._dest):
+                    return self._result(0)
+                raise occupied(self._dest)
         for _ in range(_MAX_CLAIMS):
             try:
                 return self._result(self._claim_and_fill())

@@ -125,10 +125,9 @@ class _Attempt:
         try:
             return self._run()
         finally:
-            if not self._s.plan.complete:
-                # What ended it is worth more than a note that cannot be written any more.
-                with suppress(OSError, PartLostError):
-                    self._s.part.record(self._s.plan.written, self._s.plan.size)
+            # What ended it is worth more than a note that cannot be written any more.
+            with suppress(OSError, PartLostError):
+                self._s.part.record(self._s.plan.written, self._s.plan.size)
 
     def _run(self) -> str:
         size = self._s.plan.size

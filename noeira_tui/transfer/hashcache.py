@@ -13,9 +13,8 @@ from pathlib import Path
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb, or_without
 from noeira_tui.transfer.facts import FileStamp
-from noeira_tui.transfer.hashing import hash_file, hash_files
+from noeira_tui.transfer.hashing import YOUNG_NS, hash_file, hash_files
 
-YOUNG_NS = 2_000_000_000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS file_hashes (
     device INTEGER NOT NULL,

@@ -13,6 +13,8 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.facts import FileStamp
 
 CHUNK_BYTES = 1 << 20
+YOUNG_NS = 2_000_000_000
+"""A file that changed less than this ago may change again without its times showing it (FAT counts in two seconds)."""
 
 
 def hash_file(
@@ -28,7 +30,10 @@ def hash_file(
         before = FileStamp.of(os.fstat(stream.fileno()))
         # Clearing a large buffer costs more than hashing a small file.
         buffer = memoryview(bytearray(min(CHUNK_BYTES, before.size_bytes + 1)))
-        while count := stream.readinto(buffer):
+        left = before.size_bytes
+        # No further than its size: a file that grows as fast as it is read would never end.
+        while left and (count := stream.readinto(buffer[:left])):
+            left -= count
             if cancel is not None:
                 cancel.check()
             digest.update(buffer[:count])

@@ -75,7 +75,7 @@ class Client:
             url = redirected(url, answer)
         raise NetworkError(f"{without_query(url)} redirects more than {MAX_REDIRECTS} times.", retryable=False)
 
-    def send(self, url: str, send: Send) -> Answer:
+    def send(self, url: str, send: Send, answer_s: float | None = None) -> Answer:
         """The answer to the one request that `send` puts on the connection; no redirect is followed."""
         parts = split_url(url)
         origin = (parts.scheme, parts.hostname, parts.port)
@@ -83,14 +83,14 @@ class Client:
         if not reused:
             self.close()
         try:
-            return self._exchange(url, parts, send)
+            return self._exchange(url, parts, send, answer_s)
         except NetworkError as err:
             # A server may close an idle connection whenever it likes; that says nothing about the network.
             if not reused or not err.retryable:
                 raise
-        return self._exchange(url, parts, send)
+        return self._exchange(url, parts, send, answer_s)
 
-    def _exchange(self, url: str, parts: SplitResult, send: Send) -> Answer:
+    def _exchange(self, url: str, parts: SplitResult, send: Send, answer_s: float | None) -> Answer:
         try:
             if self._line is None:
                 self._line = dial(parts, self.patience)
@@ -99,7 +99,7 @@ class Client:
             line = self._line
             _socket(line).settimeout(self.patience.answer_s)
             send(line, parts)
-            self._await_answer(line)
+            self._await_answer(line, self.patience.answer_s if answer_s is None else answer_s)
             _socket(line).settimeout(self.patience.answer_s)
             response = line.connection.getresponse()
         except (OSError, http.client.HTTPException) as err:
@@ -110,18 +110,22 @@ class Client:
             raise
         return Answer(self, line, response, url)
 
-    def _await_answer(self, line: Line) -> None:
+    def _await_answer(self, line: Line, answer_s: float) -> None:
+        """Wait for the first byte of an answer; the time begins when the last byte of the request was taken."""
         sock = _socket(line)
         waited_s = 0.0
-        while waited_s < self.patience.answer_s and not _pending(sock):
+        unsent = _unsent(sock)
+        while waited_s < answer_s and not _pending(sock):
             began = time.monotonic()
             ready = wait_for(sock, select.POLLIN, self.patience.tick_s)
             waited_s += time.monotonic() - began
             if ready:
                 return
             self.cancel.check()
+            if unsent and (still := _unsent(sock)) < unsent:
+                unsent, waited_s = still, 0.0
         if not _pending(sock):
-            raise TimeoutError(f"no answer for {self.patience.answer_s:.0f} s")
+            raise TimeoutError(f"no answer for {answer_s:.0f} s")
 
     def close(self) -> None:
         """Drop the connection; the next request makes a new one."""
@@ -331,6 +335,19 @@ def wait_for(sock: socket.socket, event: int, seconds: float) -> bool:
     poller = select.poll()
     poller.register(sock, event)
     return bool(poller.poll(seconds * 1000))
+
+
+def _unsent(sock: socket.socket) -> int:
+    """Bytes that the system took and the other side has not; 0 where it cannot be told."""
+    if not _CAN_ASK:
+        return 0
+    import array
+    import fcntl
+    import termios
+
+    count = array.array("i", [0])
+    fcntl.ioctl(sock, termios.TIOCOUTQ, count)
+    return count[0]
 
 
 def _pending(sock: socket.socket) -> bool:

@@ -21,7 +21,7 @@ def may_replace(dest: Path, allowed: Replace) -> bool:
     """Whether what is at `dest` now, if anything, may be replaced."""
     try:
         found = dest.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return True
     if dest.is_dir():
         return False

@@ -10,8 +10,9 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult
 
@@ -20,6 +21,7 @@ from noeira_tui.core.presigned import UrlSource
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.dial import Line
 from noeira_tui.transfer.facts import ALONE, FileStamp, TransferContext, Uploaded
+from noeira_tui.transfer.hashing import YOUNG_NS, hash_file
 from noeira_tui.transfer.http import MAX_REDIRECTS, Answer, Client, put_headers, redirected, wait_for
 from noeira_tui.transfer.retry import Attempts, SharedUrl, asks_for_fresh_url, refusal, retry_after_s
 from noeira_tui.transfer.stall import StallGuard
@@ -28,6 +30,7 @@ SINGLE_PUT_LIMIT_BYTES = 5 << 30
 """S3 and R2 refuse a larger object in one PUT (Amazon S3 User Guide, "Uploading objects")."""
 
 _BUFFER_BYTES = 1 << 20
+_STORING_TAKES_LONGER = 5
 _STORED = frozenset({200, 201, 204})
 
 
@@ -42,9 +45,11 @@ def upload(
 ) -> Uploaded:
     """PUT a file to a presigned URL, with its length and no header the URL was not signed for.
 
-    A retry opens the file again. `connections` are kept open from one upload to the next. Raises SourceChangedError when the file changed meanwhile: what was sent must not be
-    completed then. Raises StorageRefusedError, NetworkError, CancelledError, TransferError for a file that is too large
-    for one PUT or cannot be read.
+    A retry opens the file again. `connections` are kept open from one upload to the next.
+
+    Raises SourceChangedError when the file changed meanwhile: what was sent must not be completed then. Raises
+    StorageRefusedError, NetworkError, CancelledError, TransferError for a file that is too large for one PUT or cannot
+    be read.
     """
     cancel = cancel or CancelToken()
     if connections is None:
@@ -105,6 +110,7 @@ class _Body:
     fd: int
     stamp: FileStamp
     digest: hashlib._Hash
+    opened_ns: int = field(default_factory=time.time_ns)
     complete: bool = False
 
 
@@ -195,17 +201,31 @@ class _Upload:
             body = _Body(stream.fileno(), FileStamp.of(os.fstat(stream.fileno())), hashlib.sha256())
 
             def send(line: Line, parts: SplitResult) -> None:
+                # Sent a second time when a connection that was kept open turns out to be dead.
+                body.digest = hashlib.sha256()
+                self._progress.restart()
                 put_headers(line, parts, "PUT", {"Content-Length": str(body.stamp.size_bytes)})
                 line.connection.endheaders()
                 body.complete = self._send_body(line, body)
 
-            answer = self._client.send(url, send)
+            answer = self._client.send(url, send, self._context.patience.answer_s * _STORING_TAKES_LONGER)
             after = FileStamp.of(os.fstat(stream.fileno()))
-        unchanged = body.complete and body.stamp == after == FileStamp.of(self._path.stat())
-        if answer.status in _STORED and not unchanged:
+        if answer.status in _STORED and not (body.complete and self._is_unchanged(body, after)):
             answer.close()
             raise self._changed()
         return _Sent(answer, body.digest.hexdigest(), body.stamp)
+
+    def _is_unchanged(self, body: _Body, after: FileStamp) -> bool:
+        """Whether the file is still what was sent.
+
+        A file that was changed just before it was sent may change again within the clock's grain: its stamp proves
+        nothing, so it is read once more.
+        """
+        if not body.stamp == after == FileStamp.of(self._path.stat()):
+            return False
+        if body.opened_ns - max(body.stamp.mtime_ns, body.stamp.ctime_ns) >= YOUNG_NS:
+            return True
+        return hash_file(self._path, cancel=self._cancel)[0] == body.digest.hexdigest()
 
     def _changed(self) -> SourceChangedError:
         return SourceChangedError(
@@ -213,21 +233,25 @@ class _Upload:
         )
 
     def _send_body(self, line: Line, body: _Body) -> bool:
-        """Send exactly the announced bytes; False when the server answered before the end."""
+        """Send exactly the announced bytes, hashing each chunk while it is sent; False after an early answer."""
         sock = line.connection.sock
         guard = StallGuard(self._context.patience)
         offset = 0
         sock.setblocking(False)
-        while offset < body.stamp.size_bytes:
-            self._cancel.check()
-            chunk = self._read(body, offset)
-            self._context.limit.take(len(chunk), self._cancel)
-            body.digest.update(chunk)
-            if not self._send_chunk(sock, chunk, guard):
-                return False
-            offset += len(chunk)
-            self._bytes_transferred += len(chunk)
-            self._progress.advance(len(chunk))
+        with ThreadPoolExecutor(1, thread_name_prefix="hash") as hasher:
+            while offset < body.stamp.size_bytes:
+                self._cancel.check()
+                chunk = self._read(body, offset)
+                self._context.limit.take(len(chunk), self._cancel)
+                hashing = hasher.submit(body.digest.update, chunk)
+                try:
+                    if not self._send_chunk(sock, chunk, guard):
+                        return False
+                finally:
+                    hashing.result()
+                offset += len(chunk)
+                self._bytes_transferred += len(chunk)
+                self._progress.advance(len(chunk))
         return True
 
     def _read(self, body: _Body, offset: int) -> memoryview:

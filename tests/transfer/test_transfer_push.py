@@ -104,7 +104,7 @@ def test_moved_elsewhere(small: FaultyServer, file: Path) -> None:
 def test_changed_while_sent(small: FaultyServer, file: Path, change: str) -> None:
     """(b) 3: noticed, whatever the change is."""
     file.write_bytes(os.urandom(6_000_000))
-    small.pace_s = 0.01
+    small.pace_s = 0.004
     progress = Progress()
     caught: list[BaseException] = []
 
