@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 
 class Provider(StrEnum):
@@ -55,6 +56,18 @@ class Pack:
         """`name@version`."""
         return f"{self.name}@{self.version}"
 
+    @property
+    def locator(self) -> str:
+        """Where it is: the URL, or the id in the catalog. A URL may carry a signature: show it without its query."""
+        return (self.id if self.provider is Provider.NOEIRA else self.url) or ""
+
+    @property
+    def file_name(self) -> str:
+        """What it is installed as when it is no archive: the last segment of the URL's path, or the id."""
+        if self.provider is Provider.NOEIRA:
+            return self.id or ""
+        return unquote(urlsplit(self.url or "").path.rpartition("/")[2])
+
 
 @dataclass(frozen=True)
 class BrokenPack:
@@ -69,6 +82,11 @@ class BrokenPack:
     manifest: Path
     line: int
     problems: tuple[Problem, ...]
+
+    @property
+    def title(self) -> str:
+        """`name@version`, as far as it could be read."""
+        return f"{self.name}@{self.version}"
 
 
 @dataclass(frozen=True)

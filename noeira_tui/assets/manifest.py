@@ -55,7 +55,7 @@ def without_overlaps(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
     """The manifests with every pack broken whose `dest` equals, holds or lies in that of another sound pack.
 
     Both packs of an overlap are broken, across files too. Folders are compared as the file system resolves them, so a
-    link that leads into another pack's folder is an overlap.
+    link that leads into another pack's folder is an overlap, and one that leads out of the file's folder is a fault.
     """
     sound = [pack for manifest in manifests for pack in manifest.packs if isinstance(pack, Pack)]
     real = {id(pack): Path(os.path.realpath(pack.dest)) for pack in sound}
@@ -64,6 +64,10 @@ def without_overlaps(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
     faults: dict[int, list[Problem]] = {}
     around: list[Pack] = []
     for pack in ordered:
+        home = Path(os.path.realpath(pack.manifest.parent))
+        if not real[id(pack)].is_relative_to(home):
+            message = f"leaves the folder of the file through a link, to {real[id(pack)]}"
+            faults.setdefault(id(pack), []).append(Problem(pack.manifest, pack.dest_line, "dest", message))
         while around and not real[id(pack)].is_relative_to(real[id(around[-1])]):
             around.pop()
         if around:

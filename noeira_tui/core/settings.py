@@ -24,6 +24,7 @@ ROOT = "NOEIRA_ROOT"
 PROJECTS = "NOEIRA_PROJECTS"
 STATE = "NOEIRA_STATE"
 CACHE = "NOEIRA_CACHE"
+SHARED_CACHE = "NOEIRA_SHARED_CACHE"
 MAX_RATE = "NOEIRA_MAX_RATE"
 SLOTS = "NOEIRA_TRANSFER_SLOTS"
 
@@ -59,6 +60,7 @@ SPECS: tuple[SettingSpec, ...] = (
     SettingSpec(PROJECTS, "folder of the projects, instead of projects/ under the root"),
     SettingSpec(STATE, "folder of jobs and remembered transfers"),
     SettingSpec(CACHE, "folder of the cache of asset packs"),
+    SettingSpec(SHARED_CACHE, "a second cache of asset packs, looked in first and never written"),
     SettingSpec(MAX_RATE, "bandwidth of all transfers on this box together, such as 20MB (a second)"),
     SettingSpec(SLOTS, "how many transfers run at once, 2 by default"),
 )
@@ -220,6 +222,12 @@ class Settings:
     def cache_dir(self) -> Path:
         """Folder of the cache: NOEIRA_CACHE, else `~/.cache/noeira`."""
         return absolute(Path(self.get(CACHE) or "~/.cache/noeira"), self.root)
+
+    @property
+    def shared_cache_dir(self) -> Path | None:
+        """Folder of a cache that others fill, such as a lab's shared disk: NOEIRA_SHARED_CACHE; None without one."""
+        chosen = self.get(SHARED_CACHE)
+        return None if chosen is None else absolute(Path(chosen), self.root)
 
     @property
     def transfer_slots(self) -> int:
