@@ -6,9 +6,12 @@ file that is younger than two seconds when it is hashed is not remembered.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb, or_without
@@ -27,6 +30,7 @@ CREATE TABLE IF NOT EXISTS file_hashes (
 ) WITHOUT ROWID;
 """
 _SIGN = 1 << 64
+_Name = TypeVar("_Name", bound=Hashable)
 
 
 class HashCache:
@@ -47,12 +51,17 @@ class HashCache:
                 stamps[path] = FileStamp.of(path.stat())
             except OSError:
                 continue
-        if not stamps:
-            return {}
-        none: dict[FileStamp, str] = {}
-        rows = or_without(lambda: self._rows(list(stamps.values())), none)
-        found = {path: rows.get(stamp) for path, stamp in stamps.items()}
-        return {path: digest for path, digest in found.items() if digest is not None}
+        return self._known(stamps)
+
+    def lookup_tree(self, folder: Path) -> dict[Path, str]:
+        """The known digests of all files below a folder, however deep; symbolic links are left out."""
+        stamps: dict[str, FileStamp] = {}
+        for name in _files_below(os.fspath(folder)):
+            try:
+                stamps[name] = FileStamp.of(os.lstat(name))
+            except OSError:
+                continue
+        return {Path(name): digest for name, digest in self._known(stamps).items()}
 
     def digest(self, path: Path, *, progress: Progress | None = None, cancel: CancelToken | None = None) -> str:
         """The digest, looked up or else hashed and remembered. Raises as `hash_file` does."""
@@ -91,6 +100,14 @@ class HashCache:
         if unchanged:
             self._store_many([(stamp, digest)])
 
+    def _known(self, stamps: dict[_Name, FileStamp]) -> dict[_Name, str]:
+        if not stamps:
+            return {}
+        none: dict[FileStamp, str] = {}
+        rows = or_without(lambda: self._rows(list(stamps.values())), none)
+        found = {name: rows.get(stamp) for name, stamp in stamps.items()}
+        return {name: digest for name, digest in found.items() if digest is not None}
+
     def _store_many(self, rows: list[tuple[FileStamp, str]]) -> None:
         def write() -> None:
             with self._db.transaction(_SCHEMA) as connection:
@@ -125,6 +142,17 @@ class HashCache:
                     device, inode, size, mtime_ns, ctime_ns, digest = tuple(row)
                     found[FileStamp(device % _SIGN, inode % _SIGN, size, mtime_ns, ctime_ns)] = digest
             return found
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    waiting = [folder]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield entry.path
 
 
 def _is_old(stamp: FileStamp, now_ns: int) -> bool:

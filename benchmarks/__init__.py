@@ -1,0 +1,1 @@
+"""Side-by-side runs of transfers against the tools people use instead: `python -m benchmarks --help`."""

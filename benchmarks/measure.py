@@ -1,0 +1,78 @@
+"""Timing commands in turn, so that all sides of a comparison meet the same moods of the machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[1]
+
+Run = Callable[[], float]
+"""Does the work once and returns the seconds it took; raises MissingToolError when a tool is not installed."""
+
+
+class MissingToolError(Exception):
+    """A tool to compare with is not installed."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The median of several runs of one tool; `seconds` is None when it is not installed."""
+
+    name: str
+    seconds: float | None
+    runs: tuple[float, ...] = field(default=())
+
+
+def compare(sides: Mapping[str, Run], rounds: int) -> dict[str, Side]:
+    """Run all sides in turn, `rounds` times."""
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    missing: set[str] = set()
+    for _ in range(rounds):
+        for name, run in sides.items():
+            if name in missing:
+                continue
+            try:
+                taken[name].append(run())
+            except MissingToolError:
+                missing.add(name)
+    return {name: Side(name, statistics.median(runs) if runs else None, tuple(runs)) for name, runs in taken.items()}
+
+
+def timed(*commands: list[str]) -> float:
+    """The seconds that commands take one after the other. Raises MissingToolError; CalledProcessError."""
+    for command in commands:
+        if shutil.which(command[0]) is None:
+            raise MissingToolError(command[0])
+    began = time.perf_counter()
+    for command in commands:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def ours(*arguments: str) -> tuple[float, dict[str, float]]:
+    """Seconds, from starting the interpreter to its end, and what our side reports."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.ours", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+    )
+    return time.perf_counter() - began, json.loads(done.stdout)
+
+
+def resident_share(path: Path) -> float | None:
+    """How much of a file is in the page cache, 0 to 1; None where `fincore` is not installed."""
+    if shutil.which("fincore") is None:
+        return None
+    shown = subprocess.run(["fincore", "-b", "-n", "-o", "RES", str(path)], capture_output=True, text=True, check=True)
+    return int(shown.stdout or 0) / path.stat().st_size
