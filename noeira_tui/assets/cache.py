@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from noeira_tui.assets.unpack import Unpacked, UnpackedFile
+from noeira_tui.assets.contents import Unpacked, UnpackedFile
 from noeira_tui.core.errors import SourceChangedError
 from noeira_tui.core.files import fsync_folder, write_atomically
 from noeira_tui.core.progress import CancelToken

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from noeira_tui.assets.cache import Entry
 from noeira_tui.assets.compare import Comparison, Known, compare, files_below
+from noeira_tui.assets.contents import SINGLE_FILE
 from noeira_tui.assets.facts import Pack
 from noeira_tui.assets.place import TEMPORARY, Placer, Wanted
 from noeira_tui.assets.records import Install, Installs, Move, real_dest
 from noeira_tui.assets.swap import RETIRED, STAGED, swap_in
-from noeira_tui.assets.unpack import SINGLE_FILE
 from noeira_tui.core.errors import DestinationError
 from noeira_tui.core.files import fsync_folder
 from noeira_tui.core.progress import CancelToken

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from noeira_tui.assets.cache import PackCache
 from noeira_tui.assets.compare import settle
 from noeira_tui.assets.facts import BrokenPack, Pack
-from noeira_tui.assets.keep import CachedPack, list_cache, prune
-from noeira_tui.assets.pull import PacksPulled, Pulling, pull_packs
 from noeira_tui.assets.records import Installs, real_dest
 from noeira_tui.assets.status import PackStatus, declared_packs, pack_status
-from noeira_tui.assets.where import PackWhere, pack_where
 from noeira_tui.core.errors import StateError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.transfer.facts import ALONE, TransferContext
+
+if TYPE_CHECKING:
+    from noeira_tui.assets.keep import CachedPack
+    from noeira_tui.assets.pull import PacksPulled
+    from noeira_tui.assets.where import PackWhere
 
 PackKey = tuple[str, str]
 """A declared pack by its manifest's path and its `name@version`."""
@@ -79,6 +82,8 @@ class Packs:
 
     def where(self, filter_text: str = "") -> tuple[PackWhere, ...]:
         """Where each sound pack is fetched from, and with what. Raises ConfigError."""
+        from noeira_tui.assets.where import pack_where
+
         return tuple(pack_where(pack, self.settings) for pack in self.declared(filter_text) if isinstance(pack, Pack))
 
     def pull(
@@ -93,6 +98,8 @@ class Packs:
         say: Callable[[str], None] = lambda line: None,
     ) -> PacksPulled:
         """Have the packs (or the `chosen`) installed. Raises PacksFailedError after trying all, CancelledError."""
+        from noeira_tui.assets.pull import Pulling, pull_packs
+
         pulling = Pulling(
             self.settings,
             self.cache,
@@ -107,11 +114,15 @@ class Packs:
 
     def cached(self) -> tuple[CachedPack, ...]:
         """What the cache holds, and then the shared one, with who uses it."""
+        from noeira_tui.assets.keep import list_cache
+
         shared = () if self.shared is None else list_cache(self.shared, self.installs)
         return (*list_cache(self.cache, self.installs), *shared)
 
     def prune(self, chosen: Sequence[CachedPack], cancel: CancelToken | None = None) -> int:
         """Remove what nobody uses of what was listed; the bytes freed. Raises PackError, CancelledError."""
+        from noeira_tui.assets.keep import prune
+
         return prune(self.cache, self.installs, chosen, cancel or CancelToken())
 
     def _chosen(self, filter_text: str, chosen: Collection[PackKey] | None) -> tuple[Pack | BrokenPack, ...]:

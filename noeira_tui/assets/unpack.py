@@ -10,12 +10,12 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from noeira_tui.assets.ahead import ahead
 from noeira_tui.assets.archive import ArchiveKind, sniff
 from noeira_tui.assets.compression import Compression, decompressed
+from noeira_tui.assets.contents import SINGLE_FILE, Unpacked, UnpackedFile
 from noeira_tui.assets.links import LinkTree
 from noeira_tui.assets.names import Places, member_path, refused
 from noeira_tui.assets.tarstream import Feed, Member, MemberKind, TarReader
@@ -24,9 +24,6 @@ from noeira_tui.core.errors import ArchiveError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.quantity import show_size
 
-SINGLE_FILE = "file"
-"""The name in the cache of what is no archive; it is installed under the name its declaration gives."""
-
 RATIO = 200
 SMALLEST_LIMIT_BYTES = 64 << 20
 MAX_MEMBERS = 1_000_000
@@ -34,30 +31,6 @@ _SMALL_BYTES = 1 << 20
 _ASK_ABOUT_SPACE_BYTES = 64 << 20
 _OVERHEAD_BYTES = 2 << 30
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-@dataclass(frozen=True, slots=True)
-class UnpackedFile:
-    """One file of an unpacked pack. `path` is relative to its tree; `inode` is the one it had when it was written."""
-
-    path: str
-    size_bytes: int
-    mtime_ns: int
-    inode: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Unpacked:
-    """What an archive held: its kind, its files, and the folders it names (empty ones are made too)."""
-
-    kind: str
-    files: tuple[UnpackedFile, ...]
-    folders: tuple[str, ...] = ()
-
-    @property
-    def size_bytes(self) -> int:
-        return sum(file.size_bytes for file in self.files)
 
 
 def unpack(

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from noeira_tui.catalog.remote import Pulled, Pushed
 from noeira_tui.cli import livebar
 from noeira_tui.cli.command import Cli, stoppable
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.jobs import process
-from noeira_tui.jobs.kinds import CatalogPull, CatalogPush
+from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
 from noeira_tui.jobs.runner import run_foreground
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.jobs.work import Work
+
+if TYPE_CHECKING:
+    from noeira_tui.assets.pull import PacksPulled
+    from noeira_tui.catalog.remote import Pulled, Pushed
+    from noeira_tui.jobs.kinds import AnyOutcome
 
 
 @overload
 def foreground(cli: Cli, kind: CatalogPull, title: str) -> Pulled: ...
 @overload
 def foreground(cli: Cli, kind: CatalogPush, title: str) -> Pushed: ...
-def foreground(cli: Cli, kind: CatalogPull | CatalogPush, title: str) -> Pulled | Pushed:
+@overload
+def foreground(cli: Cli, kind: AssetsPull, title: str) -> PacksPulled: ...
+def foreground(cli: Cli, kind: AnyKind, title: str) -> AnyOutcome:
     """Do the work here, shown on stderr and recorded as a job; Ctrl-C keeps what was transferred."""
     progress, cancel = Progress(), CancelToken()
     with stoppable(cancel), livebar.shown(cli.output, title, progress):
         return run_foreground(cli.settings, kind, Work(cli.settings, progress, cancel, say=cli.output.say))
 
 
-def detached(cli: Cli, kind: CatalogPull | CatalogPush) -> int:
+def detached(cli: Cli, kind: AnyKind) -> int:
     """Start the work as a job of its own and print its id."""
     store = JobStore(StateDb(cli.settings.state_dir))
     record = process.start(store, kind.spec(cli.settings))

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.catalog.remote import Pulled, Pushed
 from noeira_tui.catalog.wire import format_time
 from noeira_tui.jobs.records import JobRecord
 from noeira_tui.overview.picture import DatasetView, Overview, ProjectView, RecordingView
+
+if TYPE_CHECKING:
+    from noeira_tui.assets.keep import CachedPack
+    from noeira_tui.assets.publish import MadePack
+    from noeira_tui.assets.pull import PackPulled
+    from noeira_tui.assets.where import PackWhere
 
 Object = dict[str, Any]
 
@@ -83,6 +89,60 @@ def pack(view: PackStatus) -> Object:
         "sha256": view.sha256,
         "state": view.state.value,
         "detail": view.detail,
+    }
+
+
+def pulled_pack(done: PackPulled) -> Object:
+    """An object of `assets pull`."""
+    return {
+        **pack(done.status),
+        "bytes_transferred": done.bytes_transferred,
+        "linked": done.linked,
+        "copied": done.copied,
+        "error": done.error,
+    }
+
+
+def pack_where(found: PackWhere) -> Object:
+    """An object of `assets where`."""
+    return {
+        "pack": found.pack,
+        "provider": found.provider,
+        "locator": found.locator,
+        "credential": found.credential,
+        "credential_source": found.credential_source,
+        "token_sent": found.token_sent,
+    }
+
+
+def cached_pack(held: CachedPack) -> Object:
+    """An object of `assets cache`."""
+    return {
+        "sha256": held.sha256,
+        "packs": list(held.titles),
+        "path": str(held.path),
+        "bytes": held.size_bytes,
+        "files": held.files,
+        "last_used_at": when(held.last_used_at),
+        "used_by": [str(dest) for dest in held.used_by],
+        "other_links": held.other_links,
+        "in_use": held.in_use,
+        "leftover": held.is_leftover,
+        "shared": held.is_shared,
+    }
+
+
+def made_pack(made: MadePack, *, pushed: bool) -> Object:
+    """The document of `assets pack`."""
+    return {
+        "pack": made.name,
+        "version": made.version,
+        "path": str(made.path),
+        "sha256": made.sha256,
+        "bytes": made.size_bytes,
+        "files": made.files,
+        "id": made.id if pushed else None,
+        "stanza": made.stanza(pushed=pushed),
     }
 
 

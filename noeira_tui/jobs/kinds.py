@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self, Union
 
-from noeira_tui.core.errors import JobError
+from noeira_tui.core.errors import ConfigError, JobError, PackError
 from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.records import JobSpec
 from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
+    from noeira_tui.assets.pull import PacksPulled
+    from noeira_tui.assets.status import PackStatus
     from noeira_tui.catalog.remote import Pulled, Pushed
 
 
@@ -72,14 +75,81 @@ class CatalogPush:
         return _spec(self, settings, f"push {target}", target, None)
 
 
-AnyKind = CatalogPull | CatalogPush
+@dataclass(frozen=True)
+class AssetsPull:
+    """Pull some asset packs, each named by the absolute path of its `assets.kv` and its `name@version`.
+
+    `asks_service` tells that the catalog service has one of them.
+    """
+
+    kind: ClassVar[str] = "assets-pull"
+    packs: tuple[tuple[str, str], ...]
+    force: bool = False
+    asks_service: bool = False
+
+    @classmethod
+    def of(cls, chosen: Iterable[PackStatus], *, force: bool = False) -> Self:
+        """The pull of these packs."""
+        chosen = tuple(chosen)
+        keys = tuple((str(pack.manifest), pack.title) for pack in chosen)
+        return cls(keys, force, any(pack.provider == "noeira" for pack in chosen))
+
+    def run(self, work: Work) -> PacksPulled:
+        from noeira_tui.assets.packs import Packs
+
+        packs = Packs(work.settings, warn=lambda err: work.say(str(err)))
+        wanted = {(manifest, title) for manifest, title in self.packs}
+        declared = {(str(pack.manifest), pack.title) for pack in packs.declared()}
+        if wanted and not wanted & declared:
+            manifest, title = min(wanted)
+            raise PackError(f"{title} is not declared in {manifest} any more.", hint="See `noeira-tui assets status`.")
+        for manifest, title in sorted(wanted - declared):
+            work.say(f"{title} is not declared in {manifest} any more.")
+        return packs.pull(
+            chosen=wanted,
+            force=self.force,
+            context=work.context,
+            progress=work.progress,
+            cancel=work.cancel,
+            say=work.say,
+        )
+
+    def spec(self, settings: Settings) -> JobSpec:
+        """The job that does this, detached."""
+        title = self.packs[0][1] if len(self.packs) == 1 else f"{len(self.packs)} packs"
+        target = ", ".join(title for _, title in self.packs)
+        service_url: str | None = None
+        if self.asks_service:
+            try:
+                service_url = settings.service_url
+            except ConfigError:
+                # Only the packs that need it will fail, and say so.
+                service_url = None
+        return JobSpec(
+            kind=self.kind,
+            title=f"pull {title}",
+            target=target,
+            params=json.dumps(asdict(self)),
+            root=settings.root,
+            cwd=settings.cwd,
+            env_file=settings.env_file,
+            service_url=service_url,
+            folder=str(settings.cache_dir),
+        )
+
+
+AnyKind = CatalogPull | CatalogPush | AssetsPull
 """The work of a job."""
-_KINDS: dict[str, type[CatalogPull] | type[CatalogPush]] = {kind.kind: kind for kind in (CatalogPull, CatalogPush)}
+AnyOutcome = Union["Pulled", "Pushed", "PacksPulled"]
+"""What it gives."""
+_KINDS: dict[str, type[CatalogPull] | type[CatalogPush] | type[AssetsPull]] = {
+    kind.kind: kind for kind in (CatalogPull, CatalogPush, AssetsPull)
+}
 PUSHES = frozenset({CatalogPush.kind})
 """Kinds that send what only this box has."""
 
 
-def _spec(kind: AnyKind, settings: Settings, title: str, target: str, folder: Path | None) -> JobSpec:
+def _spec(kind: CatalogPull | CatalogPush, settings: Settings, title: str, target: str, folder: Path | None) -> JobSpec:
     return JobSpec(
         kind=kind.kind,
         title=title,
@@ -104,6 +174,6 @@ def kind_of(spec: JobSpec) -> AnyKind:
         raise JobError(f"The parameters of this {spec.kind} job cannot be read: {err}.") from err
 
 
-def outcome_json(outcome: Pulled | Pushed) -> str:
+def outcome_json(outcome: AnyOutcome) -> str:
     """A kind's outcome as the row's JSON."""
-    return json.dumps({f.name: getattr(outcome, f.name) for f in fields(outcome)}, default=str)
+    return json.dumps(asdict(outcome), default=str)

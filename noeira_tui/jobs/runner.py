@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import CancelledError, JobError, NoeiraError, StateError
 from noeira_tui.core.owner import ProcessOwner
@@ -18,14 +17,11 @@ from noeira_tui.core.progress import CancelToken, Progress, ProgressSnapshot
 from noeira_tui.core.redact import redact
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.statedb import StateDb
-from noeira_tui.jobs.kinds import AnyKind, kind_of, outcome_json
+from noeira_tui.jobs.kinds import AnyKind, AnyOutcome, kind_of, outcome_json
 from noeira_tui.jobs.records import JobFailure, JobRecord, JobState, Request
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.jobs.work import Work, shared_context
 from noeira_tui.transfer.facts import TransferContext
-
-if TYPE_CHECKING:
-    from noeira_tui.catalog.remote import Pulled, Pushed
 
 BEAT_EVERY_S = 0.25
 _QUIET_BEAT_EVERY_S = 5.0
@@ -84,7 +80,7 @@ class _Beat:
             cancel.resume()
 
 
-def run_recorded(store: JobStore, record: JobRecord, work: Work) -> Pulled | Pushed:
+def run_recorded(store: JobStore, record: JobRecord, work: Work) -> AnyOutcome:
     """Do a running row's work and write how it ended. Raises what the work raised."""
     beat = _Beat(store, record, work)
     try:
@@ -189,7 +185,7 @@ def _wait_for_slot(store: JobStore, record: JobRecord, slots: int, cancel: Cance
     return True
 
 
-def run_foreground(settings: Settings, kind: AnyKind, work: Work) -> Pulled | Pushed:
+def run_foreground(settings: Settings, kind: AnyKind, work: Work) -> AnyOutcome:
     """Do work in this process, recorded as a job that takes no slot, so that the app shows it.
 
     An unusable state folder is said once and the work runs unrecorded. Raises what the work raised.
