@@ -11,6 +11,7 @@ import hashlib
 import http.server
 import socket
 import socketserver
+import ssl
 import struct
 import threading
 import time
@@ -94,7 +95,13 @@ class Source:
 class FaultyServer:
     """Serves `content` at every path and keeps what is PUT in `uploads`."""
 
-    def __init__(self, content: bytes = b"", *, family: socket.AddressFamily = socket.AF_INET) -> None:
+    def __init__(
+        self,
+        content: bytes = b"",
+        *,
+        family: socket.AddressFamily = socket.AF_INET,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.content = content
         self.faults: deque[Fault] = deque()
         self.always: Fault | None = None
@@ -112,7 +119,10 @@ class FaultyServer:
         self._server = server_class(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0), handler)
         self.port = self._server.server_address[1]
         host = "[::1]" if family == socket.AF_INET6 else "127.0.0.1"
-        self.origin = f"http://{host}:{self.port}"
+        self.origin = f"{'http' if tls is None else 'https'}://{host}:{self.port}"
+        if tls is not None:
+            # The handshake belongs to the connection's own thread, not to the one that accepts.
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     def __enter__(self) -> Self:
