@@ -78,6 +78,8 @@ class CatalogClient:
         self._patience = patience
         self._sleep = sleep
         self._facts: ServiceFacts | None = None
+        self.requests = 0
+        """How many requests were sent, repeated ones included."""
         self.clock_skew_s: float | None = None
         """How far the service's clock is ahead of ours, in seconds, by its last answer; None before the first."""
         try:
@@ -187,10 +189,18 @@ class CatalogClient:
         body = {"n_episodes": n_episodes, "n_frames": n_frames, "fps": fps}
         self._call("PUT", f"/projects/{_segment(project)}/datasets/{_segment(dataset)}", body)
 
-    def get_recording(self, project: str, dataset: str) -> RecordingAnswer | None:
-        """A recording's files; None when the service does not know it."""
+    def delete_recording(self, project: str, dataset: str) -> None:
+        """Remove a recording from the service."""
+        self._call("DELETE", recording_route(project, dataset))
+
+    def get_recording(self, project: str, dataset: str, revision: int | str | None = None) -> RecordingAnswer | None:
+        """A recording's files; None when the service does not know it.
+
+        `revision` is a number or `working` on a service that keeps revisions; without it the newest one answers.
+        """
+        query = "" if revision is None else f"?revision={_segment(str(revision))}"
         try:
-            return RecordingAnswer.parse(self._call("GET", f"{_recording(project, dataset)}/files"))
+            return RecordingAnswer.parse(self._call("GET", f"{recording_route(project, dataset)}/files{query}"))
         except RefusedError as err:
             if err.status == 404:
                 return None
@@ -199,7 +209,7 @@ class CatalogClient:
     def register_file(self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int) -> FileRegistration:
         """Offer one file of a recording."""
         body = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
-        answer = as_object(self._call("POST", f"{_recording(project, dataset)}/files", body), "file registration")
+        answer = as_object(self._call("POST", f"{recording_route(project, dataset)}/files", body), "file registration")
         if answer.get("unchanged") is True:
             return FileRegistration(unchanged=True)
         return FileRegistration(unchanged=False, upload=parse_presigned(answer, "upload_url"))
@@ -207,7 +217,7 @@ class CatalogClient:
     def complete_file(self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int) -> None:
         """Say that the bytes of a file are there."""
         body = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
-        self._call("POST", f"{_recording(project, dataset)}/files/complete", body)
+        self._call("POST", f"{recording_route(project, dataset)}/files/complete", body)
 
     # -- one request
 
@@ -244,6 +254,7 @@ class CatalogClient:
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> httpx.Response:
         import httpx
 
+        self.requests += 1
         try:
             return self._http.request(method, path, json=None if body is None else dict(body))
         except httpx.TimeoutException as err:
@@ -298,5 +309,6 @@ def _segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _recording(project: str, dataset: str) -> str:
+def recording_route(project: str, dataset: str) -> str:
+    """The route of a recording."""
     return f"/projects/{_segment(project)}/datasets/{_segment(dataset)}"

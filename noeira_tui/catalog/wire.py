@@ -334,10 +334,11 @@ class FileRow:
 
 @dataclass(frozen=True)
 class RecordingAnswer:
-    """`GET …/files`: a recording's counts and its files."""
+    """`GET …/files`: a recording's counts and its files. `revision` is None for files that no revision holds."""
 
     recording: RecordingRow
     files: tuple[FileRow, ...]
+    revision: int | None = None
 
     @classmethod
     def parse(cls, data: object) -> RecordingAnswer:
@@ -345,6 +346,62 @@ class RecordingAnswer:
         return cls(
             RecordingRow.parse(answer.get("dataset")),
             tuple(FileRow.parse(row) for row in as_list(answer.get("files"), "files")),
+            _optional_int(answer, "revision"),
+        )
+
+
+@dataclass(frozen=True)
+class OfferedFile:
+    """A file of a recording as a sender announces and completes it: `path`, lower-case hex sha256, size."""
+
+    path: str
+    sha256: str
+    size_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.path, "sha256": self.sha256, "size_bytes": self.size_bytes}
+
+
+@dataclass(frozen=True)
+class FileAnswer:
+    """What a service says of one offered or completed file: where to put it, why not, or with neither: it is there."""
+
+    path: str
+    upload: PresignedUrl | None = None
+    error: str | None = None
+
+    @classmethod
+    def parse(cls, data: object) -> FileAnswer:
+        answer = as_object(data, "file answer")
+        error = _optional_text(answer, "error")
+        offered = error is None and bool(answer.get("upload_url"))
+        return cls(_text(answer, "path"), parse_presigned(answer, "upload_url") if offered else None, error)
+
+
+@dataclass(frozen=True)
+class RevisionRow:
+    """One committed state of a recording; the counts are None on a service that does not tell them."""
+
+    revision: int
+    created_at: str | None = None
+    n_episodes: int | None = None
+    n_frames: int | None = None
+    file_count: int | None = None
+    size_bytes: int | None = None
+
+    @classmethod
+    def parse(cls, data: object) -> RevisionRow:
+        row = as_object(data, "revision")
+        number = _optional_int(row, "revision")
+        if number is None:
+            raise ProtocolError("The answer has no 'revision' number.")
+        return cls(
+            revision=number,
+            created_at=_optional_text(row, "createdAt"),
+            n_episodes=_optional_int(row, "nEpisodes"),
+            n_frames=_optional_int(row, "nFrames"),
+            file_count=_optional_int(row, "fileCount"),
+            size_bytes=_optional_int(row, "sizeBytes"),
         )
 
 

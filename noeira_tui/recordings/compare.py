@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from noeira_tui.catalog.wire import FileRow, RecordingAnswer, RowStatus
 from noeira_tui.core.states import State
 from noeira_tui.recordings.layout import INFO, travel_order
 from noeira_tui.recordings.read import LocalFile, LocalRecording
+from noeira_tui.recordings.settle import CLOSING, needed_by_info, waiting
+from noeira_tui.recordings.tables import EPISODES
 
 
 class FileState(StrEnum):
@@ -84,6 +86,7 @@ def compare(
         return _not_here(remote, ready, wanted or bool(last_synced))
     here = {file.path: file for file in local.files}
     files = [_file_here(file, ready.get(path), local.folder, digest_of, last_synced) for path, file in here.items()]
+    files = _hold_back(local, ready, files)
     files += [
         FileComparison(
             path, FileState.MISSING, row.size_bytes or 0, row.sha256, "only on the service", path not in last_synced
@@ -106,8 +109,28 @@ def compare(
     )
 
 
+_OTHERS = frozenset({FileState.DIVERGED, FileState.BEHIND})
 _UNSENT = frozenset({FileState.AHEAD, FileState.HELD, FileState.DIVERGED})
 _FETCHED = frozenset({FileState.BEHIND, FileState.MISSING})
+
+
+def _hold_back(
+    local: LocalRecording, ready: Mapping[str, FileRow], files: list[FileComparison]
+) -> list[FileComparison]:
+    """Hold back what would be sent too early: unnamed files, and `info.json` above something that cannot be had."""
+    waits = dict(waiting(local, ready.keys()))
+    needed = needed_by_info(local) | {INFO}
+    other = next((file for file in files if file.state in _OTHERS and file.path in needed), None)
+    if other is not None:
+        why = "is in conflict" if other.state is FileState.DIVERGED else "is newer on the service"
+        tables = {file.path for file in files if file.path.startswith(EPISODES)}
+        waits |= {path: f"it needs {other.path}, which {why}" for path in (CLOSING | tables) if path not in waits}
+    return [
+        replace(file, state=FileState.HELD, reason=waits[file.path])
+        if file.state is FileState.AHEAD and file.path in waits
+        else file
+        for file in files
+    ]
 
 
 def _not_here(remote: RecordingAnswer | None, ready: Mapping[str, FileRow], wanted: bool) -> RecordingState:
@@ -163,13 +186,16 @@ def _state_of(
 ) -> tuple[State, str | None]:
     kinds = Counter(file.state for file in files)
     held = next((file for file in files if file.state is FileState.HELD), None)
+    incomplete = {file.path for file in local.incomplete}
     if local.is_recording:
         return State.RECORDING, f"{held.path}: {held.reason}" if held else None
-    if held is not None:
-        return State.PARTIAL, f"{held.path}: {held.reason}; recorder died?"
+    broken = next((file for file in files if file.state is FileState.HELD and file.path in incomplete), None)
+    if broken is not None:
+        return State.PARTIAL, f"{broken.path}: {broken.reason}; recorder died?"
     if remote is None:
         return State.LOCAL, None
-    ahead, behind = kinds[FileState.AHEAD], kinds[FileState.BEHIND]
+    # What waits is only here too: it is ahead, and says why it was not sent.
+    ahead, behind = kinds[FileState.AHEAD] + kinds[FileState.HELD], kinds[FileState.BEHIND]
     missing = [file for file in files if file.state is FileState.MISSING]
     if kinds[FileState.DIVERGED]:
         conflict = next(file for file in files if file.state is FileState.DIVERGED)
@@ -177,8 +203,8 @@ def _state_of(
     if ahead and (behind or missing):
         return State.DIVERGED, "some files are only newer here, others only on the service"
     if ahead:
-        is_grown = any(file.state is FileState.AHEAD and file.is_new for file in files)
-        return (State.AHEAD if is_grown else State.MODIFIED), None
+        is_grown = any(file.state in {FileState.AHEAD, FileState.HELD} and file.is_new for file in files)
+        return (State.AHEAD if is_grown else State.MODIFIED), f"{held.path}: {held.reason}" if held else None
     if missing:
         # Never had, beside a sync that is remembered or newer files: they recorded on. Else a pull that stopped.
         recorded_on = all(file.is_new for file in missing) and behind > 0

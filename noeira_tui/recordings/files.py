@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 from noeira_tui.recordings.layout import FileKind, kind_of
-from noeira_tui.transfer.facts import FileStamp
+from noeira_tui.recordings.tree import Stamp
 
 _MAX_BOXES = 20_000
 _FIRST_BOXES = frozenset({b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"uuid"})
@@ -22,6 +22,7 @@ _DISTRUST_S = 2.0
 _MAX_REMEMBERED = 200_000
 
 EMPTY = "empty"
+CHANGING = "being written right now"
 LFS_POINTER = "a Git LFS pointer, not the file"
 
 
@@ -101,26 +102,27 @@ class Verdicts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[FileStamp, str | None]] = {}
+        self._known: dict[str, tuple[Stamp, str | None]] = {}
         self.looked_at = 0
 
-    def reason(self, path: Path, stat: os.stat_result, now: float) -> str | None:
+    def reason(self, path: Path, stamp: Stamp, now: float) -> str | None:
         """Why a file is incomplete, None when it is complete; `now` is the wall clock in seconds.
 
         Raises OSError for a file that vanished or cannot be read.
         """
-        stamp = FileStamp.of(stat)
         with self._lock:
             known = self._known.get(str(path))
         if known is not None and known[0] == stamp:
             return known[1]
         fd = os.open(path, os.O_RDONLY)
         try:
-            reason = incompleteness(path, fd, stat.st_size)
-            after = FileStamp.of(os.fstat(fd))
+            reason = incompleteness(path, fd, stamp.size_bytes)
+            after = Stamp.of(os.fstat(fd))
         finally:
             os.close(fd)
-        changed_s = max(stat.st_mtime, stat.st_ctime)
+        if after != stamp:
+            reason = reason or CHANGING
+        changed_s = max(stamp.mtime_ns, stamp.ctime_ns) / 1e9
         with self._lock:
             self.looked_at += 1
             if after == stamp and now - changed_s >= _DISTRUST_S:

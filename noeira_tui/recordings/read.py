@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import stat as stat_kinds
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from noeira_tui.core.paths import MAX_PATH_SEGMENTS
 from noeira_tui.recordings.files import Verdicts
-from noeira_tui.recordings.layout import FOLDERS, INFO, README, WRITER_STATS, is_unfinished_name, travel_order
+from noeira_tui.recordings.info import Info, read_finished, read_info
+from noeira_tui.recordings.layout import INFO, travel_order
+from noeira_tui.recordings.tables import TableReader, Tables
+from noeira_tui.recordings.tree import Stamp, Tree, scan
 
 RECORDER_QUIET_S = 120.0
 """Something incomplete that has not changed for this long has no writer any more."""
@@ -20,7 +18,11 @@ RECORDER_QUIET_S = 120.0
 RECORDER_SILENT_S = 3600.0
 """A recorder that says it is at work and has written nothing for this long is worth a remark; its word still counts."""
 
+FINISHED_QUIET_S = 600.0
+"""Without a word from the recorder, a recording whose tables agree has finished when nothing changed for so long."""
+
 _VERDICTS = Verdicts()
+_NOTHING_KNOWN: Mapping[str, Stamp] = {}
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,16 @@ class LocalFile:
     mtime_ns: int
     complete: bool
     reason: str | None = None
+    stamp: Stamp | None = None
 
 
 @dataclass(frozen=True)
 class LocalRecording:
     """One recording on this box. Counts and `fps` are those of `meta/info.json`, None where it cannot be read.
 
-    `files` are in the order in which they travel; `problems` are sentences for a person.
+    `files` are in the order in which they travel; `problems` are sentences for a person. `tables` is what the
+    recording's own tables hold, None where they were not asked for. `finished` is the recorder's own word, None
+    without one; `quiet_s` is how long nothing changed.
     """
 
     folder: Path
@@ -50,6 +55,10 @@ class LocalRecording:
     files: tuple[LocalFile, ...]
     is_recording: bool
     problems: tuple[str, ...] = ()
+    info: Info | None = None
+    tables: Tables | None = None
+    finished: bool | None = None
+    quiet_s: float = 0.0
 
     @property
     def size_bytes(self) -> int:
@@ -66,144 +75,132 @@ class LocalRecording:
         """When a file of it last changed, in seconds of the wall clock; None without files."""
         return max((file.mtime_ns for file in self.files), default=0) / 1e9 or None
 
+    @property
+    def readable_episodes(self) -> int | None:
+        """Episodes that info.json counts and the tables hold; None where neither could be read."""
+        if self.tables is None or self.info is None or not self.info.is_v3:
+            return self.episodes
+        return min(self.tables.episodes, self.episodes if self.episodes is not None else self.tables.episodes)
 
-def read_recording(folder: Path, now: float, *, verdicts: Verdicts = _VERDICTS) -> LocalRecording:
+    @property
+    def has_finished(self) -> bool:
+        """Whether the recorder is through: it says so, or all agrees and nothing changed for ten minutes."""
+        if self.finished is not None:
+            return self.finished
+        agrees = self.tables is None or (not self.tables.unreadable and self.tables.episodes == self.episodes)
+        return bool(self.files) and not self.incomplete and agrees and self.quiet_s >= FINISHED_QUIET_S
+
+    @property
+    def is_written_to(self) -> bool:
+        """Whether more may come any moment: it is being recorded, and by a recorder that is not silent for long."""
+        return self.is_recording and self.quiet_s <= RECORDER_SILENT_S
+
+
+def read_recording(
+    folder: Path,
+    now: float,
+    *,
+    verdicts: Verdicts = _VERDICTS,
+    tables: TableReader | None = None,
+    tree: Tree | None = None,
+    known: Mapping[str, Stamp] = _NOTHING_KNOWN,
+) -> LocalRecording:
     """Read `<projects>/<project>/datasets/<dataset>`; `now` is the wall clock in seconds.
 
-    Files that vanish while it reads are left out, and nothing is raised: what is wrong is in `problems`.
+    With `tables` the episodes tables are read too. `tree` is a scan made before; `known` are files that were complete
+    with this stamp. Files that vanish while it reads are left out, and nothing is raised: what is wrong is in
+    `problems`.
     """
-    problems: list[str] = []
-    files = sorted(_read_files(folder, now, verdicts, problems), key=lambda file: travel_order(file.path))
-    info = _read_info(folder, {file.path for file in files}, problems)
-    flag = _finished_flag(folder)
+    tree = scan(folder) if tree is None else tree
+    problems = list(tree.problems)
+    files = sorted(_judge(folder, tree, known, verdicts, now), key=lambda file: travel_order(file.path))
+    info = read_info(folder)
+    found = None
+    if tables is not None and info is not None and info.is_v3:
+        stamps = {file.path: file.stamp for file in files if file.complete and file.stamp is not None}
+        found = tables.read(folder, info, stamps)
+        files = [_unreadable(file, found) for file in files]
+    flag = read_finished(folder)
     incomplete = [file for file in files if not file.complete]
     if flag is not None:
         is_recording = not flag
     else:
         is_recording = any(now - file.mtime_ns / 1e9 <= RECORDER_QUIET_S for file in incomplete)
-    quiet_s = now - max((file.mtime_ns for file in files), default=0) / 1e9
-    if flag is False and files and quiet_s > RECORDER_SILENT_S:
-        problems.append(f"its writer has not finished, but nothing changed for {quiet_s / 3600:.0f} h; recorder died?")
-    if incomplete and not is_recording:
-        problems.append(f"{incomplete[0].path}: {incomplete[0].reason}; recorder died?")
-    return LocalRecording(
+    recording = LocalRecording(
         folder=folder,
         project=folder.parent.parent.name,
         dataset=folder.name,
-        episodes=info.episodes,
-        frames=info.frames,
-        fps=info.fps,
+        episodes=info.episodes if info is not None else None,
+        frames=info.frames if info is not None else None,
+        fps=info.fps if info is not None else None,
         files=tuple(files),
         is_recording=is_recording,
-        problems=tuple(problems),
+        info=info,
+        tables=found,
+        finished=flag,
+        quiet_s=max(0.0, now - max((file.mtime_ns for file in files), default=0) / 1e9),
     )
+    return replace(recording, problems=(*problems, *_problems(recording)))
 
 
-def _read_files(folder: Path, now: float, verdicts: Verdicts, problems: list[str]) -> Iterator[LocalFile]:
-    for path, stat in _walk(folder, problems):
+def _judge(folder: Path, tree: Tree, known: Mapping[str, Stamp], verdicts: Verdicts, now: float) -> Iterator[LocalFile]:
+    for path, stamp in tree.files.items():
+        if known.get(path) == stamp:
+            yield LocalFile(path, stamp.size_bytes, stamp.mtime_ns, True, None, stamp)
+            continue
         try:
-            reason = verdicts.reason(folder / path, stat, now)
+            reason = verdicts.reason(folder / path, stamp, now)
         except FileNotFoundError:
             continue
         except OSError as err:
             reason = f"cannot be read: {err.strerror or err}"
-        yield LocalFile(path, stat.st_size, stat.st_mtime_ns, reason is None, reason)
+        yield LocalFile(path, stamp.size_bytes, stamp.mtime_ns, reason is None, reason, stamp)
 
 
-def _walk(folder: Path, problems: list[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """The files that belong to a recording, as relative paths with their stats."""
-    waiting = [name for name in FOLDERS if not (folder / name).is_symlink()]
-    problems += [f"{name}/ is a link and is not entered" for name in FOLDERS if (folder / name).is_symlink()]
-    readme = _stat_of(folder / README)
-    if readme is not None and stat_kinds.S_ISREG(readme.st_mode):
-        yield README, readme
-    while waiting:
-        relative = waiting.pop()
-        try:
-            with os.scandir(folder / relative) as entries:
-                listing = list(entries)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as err:
-            problems.append(f"{relative}/ cannot be read: {err.strerror or err}")
-            continue
-        for entry in listing:
-            path = f"{relative}/{entry.name}"
-            if entry.name.startswith(".") or is_unfinished_name(entry.name):
-                continue
-            try:
-                stat = entry.stat()
-                is_link = entry.is_symlink()
-            except OSError:
-                # It vanished between the listing and now.
-                continue
-            if stat_kinds.S_ISREG(stat.st_mode):
-                yield path, stat
-            elif is_link:
-                problems.append(f"{path} is a link and is not entered")
-            elif stat_kinds.S_ISDIR(stat.st_mode) and path.count("/") < MAX_PATH_SEGMENTS:
-                waiting.append(path)
+def _unreadable(file: LocalFile, tables: Tables) -> LocalFile:
+    reason = tables.unreadable.get(file.path)
+    return file if reason is None else replace(file, complete=False, reason=reason)
 
 
-@dataclass(frozen=True)
-class _Info:
-    episodes: int | None = None
-    frames: int | None = None
-    fps: float | None = None
-
-
-def _read_info(folder: Path, paths: set[str], problems: list[str]) -> _Info:
-    data = _json_object(folder / INFO)
-    if data is None:
+def _problems(recording: LocalRecording) -> Iterator[str]:
+    """What a person should know, most telling first."""
+    paths = {file.path for file in recording.files}
+    info, tables, incomplete = recording.info, recording.tables, recording.incomplete
+    if info is None:
         if paths:
-            problems.append(f"{INFO} cannot be read" if INFO in paths else f"there is no {INFO} (yet)")
-        return _Info()
-    episodes, frames, fps = (data.get(key) for key in ("total_episodes", "total_frames", "fps"))
-    info = _Info(_count(episodes), _count(frames), _number(fps))
-    if info.episodes and not any(path.startswith("meta/episodes") for path in paths):
-        problems.append(f"{INFO} counts {info.episodes} episodes, but there is no table of them (yet)")
-    version = data.get("codebase_version")
-    if isinstance(version, str) and not version.startswith("v3"):
-        problems.append(f"LeRobot {version[:40]} layout; recordings are mirrored in v3")
-    return info
+            yield f"{INFO} cannot be read" if INFO in paths else f"there is no {INFO} (yet)"
+    else:
+        if tables is not None and info.episodes is not None and tables.episodes != info.episodes:
+            yield f"{INFO} counts {info.episodes} episodes, the tables hold {tables.episodes}"
+        elif info.episodes and info.is_v3 and not any(path.startswith("meta/episodes") for path in paths):
+            yield f"{INFO} counts {info.episodes} episodes, but there is no table of them (yet)"
+        elif tables is not None and info.frames is not None and tables.frames != info.frames:
+            yield f"{INFO} counts {info.frames} frames, the tables hold {tables.frames}"
+        if not info.is_v3:
+            yield f"LeRobot {info.version} layout; recordings are mirrored in v3"
+    if recording.finished is False and recording.files and recording.quiet_s > RECORDER_SILENT_S:
+        hours = recording.quiet_s / 3600
+        yield f"its writer has not finished, but nothing changed for {hours:.0f} h; recorder died?"
+    if incomplete and not recording.is_recording:
+        yield f"{incomplete[0].path}: {incomplete[0].reason}; recorder died?"
+        yield from _losses(recording)
+    if tables is not None:
+        lacking = sorted(tables.names - paths)
+        if lacking:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            yield f"the tables name {lacking[0]}{more}, which is not here"
+        yield from tables.problems
 
 
-def _finished_flag(folder: Path) -> bool | None:
-    """What the writer says about itself; None without a word from it, or while its file is being rewritten."""
-    for name in WRITER_STATS:
-        data = _json_object(folder / name)
-        if data is not None:
-            finished = data.get("finished")
-            return finished if isinstance(finished, bool) else None
-    return None
-
-
-def _json_object(path: Path) -> dict[str, object] | None:
-    try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def _stat_of(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None
-
-
-def _number(value: object) -> float | None:
-    """A JSON number that is finite; anything else is absent."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _count(value: object) -> int | None:
-    number = _number(value)
-    return int(number) if number is not None and number >= 0 and number.is_integer() else None
+def _losses(recording: LocalRecording) -> Iterator[str]:
+    """What a dead recorder took with it, and what it left."""
+    if recording.tables is None or recording.episodes is None:
+        return
+    kept = recording.readable_episodes or 0
+    videos = sum(file.complete and file.path.startswith("videos/") for file in recording.files)
+    if kept < recording.episodes:
+        lost = recording.episodes - kept
+        yield (
+            f"lost with the recorder: the rows of {lost} of {recording.episodes} episodes; "
+            f"left: {kept} episodes that can be read, {videos} whole videos"
+        )

@@ -100,6 +100,14 @@ class HashCache:
         if unchanged:
             self._store_many([(stamp, digest)])
 
+    def remember_many(self, found: Iterable[tuple[FileStamp, str]]) -> None:
+        """Keep digests of files that had these stamps before and after they were hashed just now, in one go.
+
+        Those that changed in the last two seconds are left out.
+        """
+        now_ns = time.time_ns()
+        self._store_many([(stamp, digest) for stamp, digest in found if _is_old(stamp, now_ns)])
+
     def _known(self, stamps: dict[_Name, FileStamp]) -> dict[_Name, str]:
         if not stamps:
             return {}

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noeira_tui.recordings.files import Verdicts, incompleteness
+from noeira_tui.recordings.tree import Stamp
 from noeira_tui.recordings.layout import FileKind, belongs, kind_of, travel_order
 from tests.recordings.samples import MP4, PARQUET, REAL_DATA, box, put
 
@@ -93,10 +94,10 @@ def test_a_verdict_is_remembered_until_the_file_changes(tmp_path: Path) -> None:
     path = put(tmp_path / "a.mp4", MP4)
     later = time.time() + 60
     verdicts = Verdicts()
-    assert [verdicts.reason(path, path.stat(), later) for _ in range(3)] == [None, None, None]
+    assert [verdicts.reason(path, Stamp.of(path.stat()), later) for _ in range(3)] == [None, None, None]
     assert verdicts.looked_at == 1
     put(path, MP4[:-1])
-    assert verdicts.reason(path, path.stat(), later) == "ends inside a box"
+    assert verdicts.reason(path, Stamp.of(path.stat()), later) == "ends inside a box"
     assert verdicts.looked_at == 2
 
 
@@ -104,7 +105,7 @@ def test_a_file_that_has_just_changed_is_looked_at_again(tmp_path: Path) -> None
     path = put(tmp_path / "a.mp4", MP4, time.time())
     verdicts = Verdicts()
     for _ in range(2):
-        verdicts.reason(path, path.stat(), time.time())
+        verdicts.reason(path, Stamp.of(path.stat()), time.time())
     assert verdicts.looked_at == 2
 
 

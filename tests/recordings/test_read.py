@@ -13,6 +13,7 @@ import pytest
 
 from noeira_tui.recordings.files import Verdicts
 from noeira_tui.recordings.read import LocalRecording, read_recording
+from noeira_tui.recordings.tree import Stamp
 from tests.recordings.samples import EPISODES, FRONT, INFO, MP4, PARQUET, REAL_DATA, TABLE, make_recording, put
 
 NOW = 1_000_000.0 + 3600
@@ -123,10 +124,10 @@ def test_a_file_that_vanishes_meanwhile_is_left_out(tmp_path: Path) -> None:
     folder = make_recording(tmp_path)
 
     class Vanishing(Verdicts):
-        def reason(self, path: Path, stat: os.stat_result, now: float) -> str | None:
+        def reason(self, path: Path, stamp: Stamp, now: float) -> str | None:
             if path.name == "stats.json":
                 path.unlink()
-            return super().reason(path, stat, now)
+            return super().reason(path, stamp, now)
 
     paths = [file.path for file in read_recording(folder, NOW, verdicts=Vanishing()).files]
     assert "meta/stats.json" not in paths
