@@ -22,6 +22,14 @@ class Asked:
     is_fresh: bool = False
     warnings: tuple[str, ...] = field(default=())
 
+    @property
+    def tells(self) -> bool:
+        """Whether states may be told from the answer: it is fresh, no service is configured that could say otherwise,
+        or nobody asked now and the last answer stands in."""
+        if self.is_fresh or self.service.url is None:
+            return True
+        return self.service.error is None and self.answer is not None
+
 
 def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]], *, ask: bool = True) -> Asked:
     """What the service says now, or what it last said. Never raises: what went wrong is in the result.
@@ -31,9 +39,9 @@ def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]]
     from noeira_tui.catalog.memory import CatalogMemory
 
     try:
-        url, key = settings.service_url, settings.require(API_KEY)
+        url = settings.service_url
     except MissingSettingError as err:
-        return Asked(_troubled(settings.get(URL), err, reachable=None))
+        return Asked(_troubled(None, err, reachable=None))
     except ConfigError as err:
         return Asked(_troubled(settings.get(URL), err))
     memory = CatalogMemory(db, url)
@@ -43,6 +51,10 @@ def ask_service(settings: Settings, db: StateDb, here: Iterable[tuple[str, str]]
         before = recall(memory)
     except StateError as err:
         warnings.append(str(err))
+    try:
+        key = settings.require(API_KEY)
+    except MissingSettingError as err:
+        return _remembered(_troubled(url, err), before, warnings)
     if not ask:
         return _remembered(ServiceView(url=url), before, warnings)
     started = time.monotonic()

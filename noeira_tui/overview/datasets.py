@@ -21,6 +21,8 @@ from noeira_tui.transfer.part import partial_bytes
 KNOWN_OFFLINE = frozenset({State.MISSING, State.PARTIAL, State.INVALID, State.RECORDING})
 """States that this box can tell without the service."""
 
+NOT_ASKED = "the service could not be asked"
+
 
 def view_datasets(
     settings: Settings, db: StateDb, asked: Asked, wanted: Mapping[str, tuple[str, ...]], digests: Digests
@@ -35,15 +37,32 @@ def view_datasets(
     )
     newer = _newer_versions(rows)
     views = (_view(copy, wanted.get(copy.dataset_id, ()), newer.get(copy.dataset_id)) for copy in copies)
-    return tuple(as_asked(view, asked) for view in views)
+    return _told_apart(as_asked(view, asked) for view in views)
 
 
 def as_asked(view: DatasetView, asked: Asked) -> DatasetView:
     """The view with `unknown` where its state needs a service that could not be asked."""
-    if asked.is_fresh or asked.service.reachable is not False or view.state in KNOWN_OFFLINE:
+    if asked.tells or view.state in KNOWN_OFFLINE:
         return view
-    last = view.state if asked.answer is not None else None
-    return replace(view, state=State.UNKNOWN, last_state=last, detail="the service could not be asked")
+    if asked.answer is None:
+        # Not even what it once said is known: what is here may well be there too.
+        return replace(view, state=State.UNKNOWN, unsent_bytes=0, detail=NOT_ASKED)
+    return replace(view, state=State.UNKNOWN, last_state=view.state, detail=NOT_ASKED)
+
+
+def _told_apart(views: Iterable[DatasetView]) -> tuple[DatasetView, ...]:
+    """The views with ids of their own: files of one name (`walker.h5`, `walker.zarr`, or beside a copy elsewhere) that
+    no row knows are called by their whole names."""
+    views = list(views)
+    taken = {view.id for view in views if view.status is not None}
+    result = []
+    for view in views:
+        if view.status is None:
+            names = [view.id] if view.path is None else [view.id, view.path.name, str(view.path)]
+            view = replace(view, id=next((name for name in names if name not in taken), names[-1]))
+            taken.add(view.id)
+        result.append(view)
+    return tuple(result)
 
 
 def _remembered(settings: Settings, db: StateDb, asked: Asked) -> Mapping[str, RememberedCopy]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from noeira_tui.core.errors import NoeiraError, StateError
@@ -20,15 +20,19 @@ class GlanceDigests:
         """With no budget (None) every file is hashed that has to be."""
         self._hashes = hashes
         self._left = budget_bytes
+        self._looked_up: dict[Path, str | None] = {}
         self.progress = Progress()
         self.cancel = CancelToken()
 
+    def look_up(self, paths: Iterable[Path]) -> None:
+        """Look up many files that will be asked for, in one go: a file at a time costs a query each."""
+        paths = list(paths)
+        self._looked_up.update(dict.fromkeys(paths))
+        self._looked_up.update(self._known(paths))
+
     def of(self, path: Path) -> str | None:
         """The file's digest; None when it is not known and too large for what is left of the budget."""
-        try:
-            known = self._hashes.lookup(path)
-        except StateError:
-            known = None
+        known = self._looked_up[path] if path in self._looked_up else self._known([path]).get(path)
         if known is not None:
             return known
         try:
@@ -42,6 +46,12 @@ class GlanceDigests:
             # Vanished, unreadable or being written: it cannot be compared now.
             self.cancel.check()
             return None
+
+    def _known(self, paths: list[Path]) -> dict[Path, str]:
+        try:
+            return self._hashes.lookup_many(paths)
+        except StateError:
+            return {}
 
 
 Digests = Callable[[Path], str | None]

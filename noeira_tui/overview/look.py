@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from noeira_tui.assets.status import pack_states
+from noeira_tui.assets.packs import Packs
 from noeira_tui.core.errors import StateError
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.statedb import StateDb
@@ -18,10 +18,11 @@ from noeira_tui.jobs.store import JobStore
 from noeira_tui.overview import datasets as dataset_side
 from noeira_tui.overview import recordings as recording_side
 from noeira_tui.overview.asking import ask_service
+from noeira_tui.overview.closed import closed_folders
 from noeira_tui.overview.digests import GLANCE_BYTES, GlanceDigests
 from noeira_tui.overview.picture import Overview
-from noeira_tui.overview.safety import count, unsafe_reasons
-from noeira_tui.recordings.projects import discover_projects
+from noeira_tui.overview.safety import Doubts, count, unsafe_reasons
+from noeira_tui.recordings.projects import LocalProject, discover_projects
 from noeira_tui.transfer.hashcache import HashCache
 
 
@@ -33,21 +34,26 @@ def look(settings: Settings, *, ask: bool = True, settle: bool = False) -> Overv
     """
     db = StateDb(settings.state_dir)
     now = time.time()
-    projects_here = discover_projects(settings.projects_dir)
+    projects_here = _projects_here(settings)
     here = [(project.slug, folder.name) for project in projects_here for folder in project.recordings]
     asked = ask_service(settings, db, here, ask=ask)
     digests = GlanceDigests(HashCache(db), None if settle else GLANCE_BYTES)
-    projects = recording_side.view_projects(projects_here, asked, digests.of, now)
+    projects = recording_side.view_projects(projects_here, asked, digests, now)
     known = {(view.project, view.dataset) for project in projects for view in project.recordings}
     datasets = dataset_side.view_datasets(
         settings, db, asked, recording_side.wanted_datasets(projects_here, known, asked), digests.of
     )
     projects = recording_side.add_missing(projects, projects_here, {view.id for view in datasets})
-    packs = pack_states(settings.root)
+    packs = Packs(settings).states()
     jobs, warning = _jobs(db)
     warnings = (*asked.warnings, *((warning,) if warning else ()))
     pushes = [job for job in jobs if job.is_live and job.spec.kind in PUSHES]
-    reasons = unsafe_reasons(projects, datasets, pushes)
+    doubts = Doubts(
+        not_asked=asked.service.url is not None and not asked.is_fresh,
+        closed=closed_folders(settings),
+        jobs=warning,
+    )
+    reasons = unsafe_reasons(projects, datasets, pushes, doubts)
     return Overview(
         box=socket.gethostname(),
         root=settings.root,
@@ -63,6 +69,14 @@ def look(settings: Settings, *, ask: bool = True, settle: bool = False) -> Overv
         taken_at=now,
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _projects_here(settings: Settings) -> tuple[LocalProject, ...]:
+    try:
+        return discover_projects(settings.projects_dir)
+    except OSError:
+        # A folder one may not look into; `closed_folders` names it, and the box is not called safe.
+        return ()
 
 
 def _jobs(db: StateDb) -> tuple[tuple[JobRecord, ...], str]:

@@ -70,7 +70,10 @@ class DatasetView:
 
 @dataclass(frozen=True)
 class RecordingView:
-    """One recording of a project, here and on the service. `ahead`, `behind` and `held_back` count files."""
+    """One recording of a project, here and on the service. `ahead`, `behind`, `held_back` and `unverified` count files.
+
+    `unseen` names the parts of its folder that could not be looked at, so that nobody knows what is in them.
+    """
 
     project: str
     dataset: str
@@ -83,6 +86,7 @@ class RecordingView:
     ahead: int = 0
     behind: int = 0
     held_back: int = 0
+    unverified: int = 0
     here: bool = False
     on_service: bool = False
     folder: Path | None = None
@@ -90,6 +94,7 @@ class RecordingView:
     bytes_to_fetch: int = 0
     wanted: bool = False
     problems: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     detail: str = ""
     last_state: State | None = None
 

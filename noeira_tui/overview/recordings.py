@@ -8,17 +8,19 @@ from dataclasses import replace
 from noeira_tui.catalog.wire import RecordingAnswer, RecordingRow
 from noeira_tui.core.states import State
 from noeira_tui.overview.asking import Asked
-from noeira_tui.overview.digests import Digests
+from noeira_tui.overview.datasets import NOT_ASKED
+from noeira_tui.overview.digests import GlanceDigests
 from noeira_tui.overview.picture import ProjectView, RecordingView
-from noeira_tui.recordings.compare import compare
+from noeira_tui.recordings.compare import FileState, compare
 from noeira_tui.recordings.projects import LocalProject
 from noeira_tui.recordings.read import LocalRecording, read_recording
 
+_UNSEEN = "is not entered"
 _KNOWN_OFFLINE = frozenset({State.MISSING, State.INVALID, State.RECORDING})
 
 
 def view_projects(
-    projects_here: Iterable[LocalProject], asked: Asked, digests: Digests, now: float
+    projects_here: Iterable[LocalProject], asked: Asked, digests: GlanceDigests, now: float
 ) -> tuple[ProjectView, ...]:
     """Every project here or on the service with its recordings; sorted by name. `now` is the wall clock, seconds."""
     here = {project.slug: project for project in projects_here}
@@ -80,7 +82,7 @@ def add_missing(
 
 
 def _view_recordings(
-    slug: str, local: LocalProject | None, asked: Asked, digests: Digests, now: float
+    slug: str, local: LocalProject | None, asked: Asked, digests: GlanceDigests, now: float
 ) -> tuple[RecordingView, ...]:
     folders = {folder.name: folder for folder in local.recordings} if local else {}
     rows = {row.name: row for row in asked.answer.recordings.get(slug, ())} if asked.answer is not None else {}
@@ -101,12 +103,14 @@ def _view(
     row: RecordingRow | None,
     files: RecordingAnswer | None,
     wanted: bool,
-    digests: Digests,
+    digests: GlanceDigests,
 ) -> RecordingView:
     if recording is None:
         assert row is not None
         return _view_remote(slug, row, wanted)
-    result = compare(recording, files, digests, {}, wanted=wanted)
+    if files is not None:
+        digests.look_up(recording.folder / file.path for file in recording.files)
+    result = compare(recording, files, digests.of, {}, wanted=wanted)
     detail = result.reason or (recording.problems[0] if recording.problems else "")
     return RecordingView(
         project=slug,
@@ -120,6 +124,8 @@ def _view(
         ahead=result.ahead,
         behind=result.behind,
         held_back=result.held_back,
+        unverified=sum(file.state is FileState.UNVERIFIED for file in result.files),
+        unseen=tuple(problem for problem in recording.problems if problem.endswith(_UNSEEN) or "/ cannot" in problem),
         here=True,
         on_service=row is not None,
         folder=recording.folder,
@@ -158,7 +164,8 @@ def _view_remote(slug: str, row: RecordingRow, wanted: bool) -> RecordingView:
 
 
 def _as_asked(view: RecordingView, asked: Asked) -> RecordingView:
-    if asked.is_fresh or asked.service.reachable is not False or view.state in _KNOWN_OFFLINE:
+    if asked.tells or view.state in _KNOWN_OFFLINE:
         return view
-    last = view.state if asked.answer is not None else None
-    return replace(view, state=State.UNKNOWN, last_state=last, detail="the service could not be asked")
+    if asked.answer is None:
+        return replace(view, state=State.UNKNOWN, unsent_bytes=0, detail=NOT_ASKED)
+    return replace(view, state=State.UNKNOWN, last_state=view.state, detail=NOT_ASKED)

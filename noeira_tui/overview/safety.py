@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.core.states import TO_FETCH, UNSENT, State
@@ -28,26 +30,42 @@ def count(projects: Iterable[ProjectView], datasets: Sequence[DatasetView], pack
         unknown=states.count(State.UNKNOWN),
         unsent=sum(is_unsent(view) for view in views),
         bytes_to_fetch=sum(view.bytes_to_fetch for view in views if view.state in TO_FETCH)
-        + sum(pack.size_bytes or 0 for pack in packs if pack.state in TO_FETCH),
+        + sum(pack.bytes_to_fetch for pack in packs),
         bytes_unsent=sum(view.unsent_bytes for view in views),
     )
 
 
+@dataclass(frozen=True)
+class Doubts:
+    """What keeps the picture from being the whole and present truth.
+
+    `not_asked` tells that the service's side is its last answer; `jobs` why the jobs could not be listed, or nothing.
+    """
+
+    not_asked: bool = False
+    closed: tuple[Path, ...] = ()
+    jobs: str = ""
+
+
 def unsafe_reasons(
-    projects: Iterable[ProjectView], datasets: Iterable[DatasetView], pushes: Sequence[JobRecord]
+    projects: Iterable[ProjectView],
+    datasets: Iterable[DatasetView],
+    pushes: Sequence[JobRecord],
+    doubts: Doubts = Doubts(),
 ) -> tuple[str, ...]:
     """Why the box must not be destroyed, in words, one each; nothing when it may be."""
-    reasons = []
-    for project in projects:
-        for recording in project.recordings:
-            why = _why(recording, here=recording.here)
-            if why:
-                reasons.append(f"{recording.project}/{recording.dataset} {why}")
-    for dataset in datasets:
-        why = _why(dataset, here=dataset.local_bytes is not None)
-        if why:
-            reasons.append(f"{dataset.id} {why}")
+    recordings = [recording for project in projects for recording in project.recordings]
+    datasets = list(datasets)
+    told = [(f"{view.project}/{view.dataset}", _why(view, here=view.here)) for view in recordings]
+    told += [(view.id, _why(view, here=view.local_bytes is not None)) for view in datasets]
+    reasons = [f"{name} {why}" for name, why in told if why]
     reasons += [f"{push.spec.title} is still running" for push in pushes]
+    reasons += [f"{folder} cannot be looked into" for folder in doubts.closed]
+    if doubts.jobs:
+        reasons.append(f"whether a push is running cannot be told: {doubts.jobs}")
+    has_something = any(view.here for view in recordings) or any(view.local_bytes is not None for view in datasets)
+    if doubts.not_asked and has_something:
+        reasons.append("what is here was compared with the service's last answer only")
     return tuple(reasons)
 
 
@@ -65,4 +83,11 @@ def _why(view: DatasetView | RecordingView, *, here: bool) -> str:
         return words[view.state]
     if view.state in UNSENT:
         return f"is {view.state}"
-    return "has files that were not sent" if view.unsent_bytes > 0 else ""
+    if view.unsent_bytes > 0:
+        return "has files that were not sent"
+    if isinstance(view, RecordingView) and view.unverified:
+        # A recording that lacks files, or has older ones, is called after those.
+        return f"has {view.unverified} files that were not verified since they changed"
+    if isinstance(view, RecordingView) and view.unseen:
+        return f"was not seen whole: {view.unseen[0]}"
+    return ""
