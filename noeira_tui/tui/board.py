@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from noeira_tui.core.states import State
 from noeira_tui.tui.filtering import kept_rows
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.headline import TITLES
@@ -31,6 +33,8 @@ class Board:
         self.filters: dict[Place, str] = {}
         self._folded: frozenset[str] = frozenset()
         self._base: dict[Place, tuple[Row, ...]] = {}
+        self._census: dict[Place, Counter[State]] = {}
+        self._moving: dict[str, JobRecord] = {}
         self._shown: dict[str, Row] = {}
 
     def take_overview(self, overview: Overview) -> None:
@@ -43,6 +47,16 @@ class Board:
         }
         # Rows of things that are gone are forgotten.
         self._shown = {row.key: row for rows in self._base.values() for row in rows}
+        self._census = {
+            Place.PROJECTS: Counter(view.state for view in overview.recordings),
+            Place.CATALOG: Counter(view.state for view in overview.datasets),
+            Place.PACKS: Counter(view.state for view in overview.packs),
+        }
+
+    def take_jobs(self, jobs: tuple[JobRecord, ...]) -> None:
+        """Show these jobs from now on."""
+        self.jobs = jobs
+        self._moving = {f"dataset:{target}": job for target, job in moving_jobs(jobs).items()}
 
     def fold(self, project: str, *, folded: bool) -> None:
         """Hide or show a project's recordings."""
@@ -50,14 +64,18 @@ class Board:
         if self.overview is not None:
             self._base[Place.PROJECTS] = self._same(project_rows(self.overview, self._folded, self.glyphs))
 
+    def census(self, place: Place) -> Mapping[State, int]:
+        """How many recordings, datasets or packs there are of each state, filtered or not."""
+        return self._census.get(place, {})
+
     def all_rows(self, place: Place) -> tuple[Row, ...]:
         """The rows of a list before its filter."""
         if place is Place.JOBS:
             return self._same(job_rows(self.jobs, self.clock(), self.glyphs))
         rows = self._base.get(place, ())
-        if place is Place.CATALOG and (moving := moving_jobs(self.jobs)):
-            return tuple(self._moving(row, moving.get(_dataset_id(row))) for row in rows)
-        return rows
+        if place is not Place.CATALOG or not self._moving:
+            return rows
+        return tuple(self._with_job(row) if row.key in self._moving else row for row in rows)
 
     def rows(self, place: Place) -> tuple[Row, ...]:
         """The rows of a list that its filter keeps."""
@@ -68,7 +86,7 @@ class Board:
         found: list[Row] = []
         for place in PANES:
             rows = self.rows(place)
-            count = sum(1 for row in rows if place is not Place.PROJECTS or row.depth)
+            count = sum(self.census(place).values())
             found.append(Row(f"heading:{place}", place, f"{TITLES[place]} {self.glyphs.dot} {count}", subject=None))
             found += rows
         return tuple(found)
@@ -93,8 +111,9 @@ class Board:
             return max((job for job in self.jobs if job.spec.target == target), key=lambda job: job.id, default=None)
         return None
 
-    def _moving(self, row: Row, job: JobRecord | None) -> Row:
-        return row if job is None else next(iter(self._same((with_job(row, job, self.glyphs),))))
+    def _with_job(self, row: Row) -> Row:
+        (shown,) = self._same((with_job(row, self._moving[row.key], self.glyphs),))
+        return shown
 
     def _same(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """The rows, with the former object for each that equals it."""
@@ -106,7 +125,3 @@ class Board:
             if former != row:
                 self._shown[row.key] = former = row
             yield former
-
-
-def _dataset_id(row: Row) -> str:
-    return row.key.removeprefix("dataset:")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from noeira_tui.core.errors import UnreachableError
-from noeira_tui.core.states import State
+from noeira_tui.core.states import LOOKS, State
 from noeira_tui.tui import figures, job_rows
 from noeira_tui.tui.glyphs import Glyphs
-from noeira_tui.tui.rows import Place, Row
+from noeira_tui.tui.rows import Place
 from noeira_tui.tui.text import Line, Piece, clean, cut, width_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def service(view: ServiceView, glyphs: Glyphs) -> Line:
     """The service in a few words: its host, and whether and how fast it answers."""
     if view.url is None:
         return (("no service configured", "attention"),)
-    host = cut(clean(urlsplit(view.url).netloc or view.url, glyphs), 40, glyphs)
+    # Not parsed: what is no URL is shown as well.
+    host = cut(clean(view.url, glyphs).split("://", 1)[-1].rstrip("/"), 40, glyphs)
     if view.reachable is None:
         return ((host, ""), (f" {glyphs.bullet}", "faint"), (f" asking{glyphs.ellipsis}", "faint"))
     if view.reachable:
@@ -75,27 +76,31 @@ def _trouble(view: ServiceView, glyphs: Glyphs) -> str:
     return "offline" if title in {"", UnreachableError.title} else title.lower()
 
 
+@dataclass(frozen=True)
+class TitleStyle:
+    """How much a title says: `brief` counts with symbols, and at most `counts` states."""
+
+    brief: bool = False
+    counts: int = 2
+
+
 def title(
-    place: Place, rows: Sequence[Row], *, active: bool, glyphs: Glyphs, extra: str = "", brief: bool = False
+    place: Place, census: Mapping[State, int], *, active: bool, glyphs: Glyphs, style: TitleStyle, extra: str = ""
 ) -> Line:
-    """`2 Catalog · 5 · 1 missing`, the worst counts in their colours; briefly `2 Catalog 5 ✗1`."""
+    """`2 Catalog · 5 · 1 missing`, the worst counts in their colours; briefly `2 Catalog 5 ✗1`.
+
+    `census` says how many rows there are of each state; `extra` is said instead of their number.
+    """
     number, name = TITLES[place].split(" ", 1)
     pieces: list[Piece] = [(number, "accent" if active else "faint"), (f" {name}", "strong" if active else "quiet")]
-    counted = [row for row in rows if not row.is_heading and (place is not Place.PROJECTS or row.depth)]
-    sep: Piece = (f" {glyphs.dot} ", "faint")
-    if extra:
-        pieces += [sep, (extra, "quiet")]
-    elif counted:
-        pieces += [(" ", "") if brief else sep, (str(len(counted)), "quiet")]
-    named = 0
-    for state in _COUNTED:
-        hits = [row for row in counted if row.state is state]
-        if hits and named < 2:
-            named += 1
-            look = hits[0].look
-            pieces += (
-                [(f" {glyphs.state(state)}{len(hits)}", look)] if brief else [sep, (f"{len(hits)} {state.value}", look)]
-            )
+    sep: Piece = (" ", "") if style.brief else (f" {glyphs.dot} ", "faint")
+    total = extra or str(sum(census.values()) or "")
+    if total:
+        pieces += [sep, (total, "quiet")]
+    worst = [state for state in _COUNTED if census.get(state)][: style.counts]
+    for state in worst:
+        told = f"{glyphs.state(state)}{census[state]}" if style.brief else f"{census[state]} {state.value}"
+        pieces += [sep, (told, LOOKS[state].tone.value)]
     return tuple(pieces)
 
 

@@ -130,3 +130,23 @@ def wrap(text: str, width: int) -> list[str]:
         current = word
     lines.append(current)
     return lines
+
+
+def wrap_line(line: Line, width: int) -> list[Line]:
+    """A line of pieces in lines of at most `width` cells, each word in its look."""
+    lines: list[Line] = []
+    current: list[Piece] = []
+    used = 0
+    for text, look in line:
+        for index, word in enumerate(text.split(" ")):
+            if index and used and used < width:
+                current.append((" ", look))
+                used += 1
+            for part in wrap(word, width):
+                if used and used + cell_len(part) > width:
+                    lines.append(tuple(current))
+                    current, used = [], 0
+                if part:
+                    current.append((part, look))
+                    used += cell_len(part)
+    return [*lines, tuple(current)]

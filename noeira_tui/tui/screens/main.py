@@ -57,6 +57,7 @@ class MainScreen(Screen[None]):
         self.read_only = read_only
         self.place = Place.CATALOG
         self.looking = True
+        self.jobs_known = False
         self.painter = Painter(self)
         self.errands = Errands(self.post_message)
         self.watcher = Watcher(box, self.post_message, over_ssh=over_ssh)
@@ -178,8 +179,9 @@ class MainScreen(Screen[None]):
         self.tell_once(f"{message.error.message} {message.error.hint}", title=message.error.title)
 
     def on_jobs_read(self, message: JobsRead) -> None:
+        self.jobs_known = True
         before = {job.id: job for job in self.board.jobs}
-        self.board.jobs = message.jobs
+        self.board.take_jobs(message.jobs)
         ended = [job for job in message.jobs if not job.is_live and job.id in before and before[job.id].is_live]
         for job in ended:
             self._tell_ended(job)
@@ -334,5 +336,6 @@ class MainScreen(Screen[None]):
     def look_again(self) -> None:
         """Look at the box and ask the service now."""
         self.looking = True
+        self.jobs_known = False
         self.painter.paint_lines()
         self.watcher.look_now()

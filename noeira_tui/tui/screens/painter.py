@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from noeira_tui.tui import headline, job_rows
 from noeira_tui.tui.board import PANES
 from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.headline import TitleStyle
 from noeira_tui.tui.rows import Columns, Place, Row
 from noeira_tui.tui.text import Line, Piece, clean, cut, spread
 from noeira_tui.tui.widgets.key_bar import KeyBar
@@ -58,18 +59,19 @@ class Painter:
     def _title(self, place: Place, mode: str) -> Line:
         """A pane's title; where panes are tabs, those of all three in one line."""
         if mode == "panes":
-            return self._own_title(place, brief=self._screen.size.width < 130)
+            style = TitleStyle(brief=self._screen.size.width < 130)
+            return self._own_title(place, active=place is self._screen.place, style=style)
         pieces: list[Piece] = []
         for other in PANES:
             if pieces:
                 pieces.append(("   ", ""))
-            pieces += self._own_title(other, active=other is place, brief=other is not place)
+            style = TitleStyle() if other is place else TitleStyle(brief=True, counts=1)
+            pieces += self._own_title(other, active=other is place, style=style)
         return tuple(pieces)
 
-    def _own_title(self, place: Place, *, active: bool | None = None, brief: bool = False) -> Line:
-        is_active = place is self._screen.place if active is None else active
-        glyphs = self._screen.board.glyphs
-        return headline.title(place, self._screen.board.all_rows(place), active=is_active, glyphs=glyphs, brief=brief)
+    def _own_title(self, place: Place, *, active: bool, style: TitleStyle) -> Line:
+        board = self._screen.board
+        return headline.title(place, board.census(place), active=active, glyphs=board.glyphs, style=style)
 
     def _note(self, place: Place) -> Line:
         """What the lower border of a list says: its filter, its marks."""
@@ -97,9 +99,8 @@ class Painter:
         found = board.rows(Place.JOBS)
         pane.list.show(found, empty=self._empty(Place.JOBS))
         extra = job_rows.summary(board.listed_jobs(), board.glyphs)
-        title = headline.title(
-            Place.JOBS, (), active=self._screen.place is Place.JOBS, glyphs=board.glyphs, extra=extra
-        )
+        active, style = self._screen.place is Place.JOBS, TitleStyle()
+        title = headline.title(Place.JOBS, {}, active=active, glyphs=board.glyphs, style=style, extra=extra)
         pane.show_title(title, self._note(Place.JOBS))
         most = 7 if self._screen.size.height >= TALL_FROM else 3 if self._screen.size.height >= SHORT_FROM else 1
         if self._screen.place is Place.JOBS:

@@ -30,7 +30,9 @@ def looks_of(app: App[object]) -> Mapping[str, Style]:
     values = tuple(variables[name] for name in names)
     key = (*values, str(app.no_color))
     if key not in _palettes:
-        _palettes[key] = _palette(dict(zip(names, (Color.parse(value) for value in values), strict=True)), app.no_color)
+        _palettes[key] = _palette(
+            dict(zip(names, (Color.parse(value.split(" ")[0]) for value in values), strict=True)), app.no_color
+        )
     return _palettes[key]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -11,7 +12,7 @@ from textual.message import Message
 
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.rows import paint_row
-from noeira_tui.tui.text import Line, clean
+from noeira_tui.tui.text import Line, clean, cut_line
 from noeira_tui.tui.widgets.row_list import Paint, RowList
 
 if TYPE_CHECKING:
@@ -63,10 +64,17 @@ class Pane(Vertical):
         """Show a title in the upper border and a note in the lower one."""
         if title != self._title:
             self._title = title
-            self.border_title = title_content(title)
+            self._draw_title()
         if note != self._note:
             self._note = note
             self.border_subtitle = title_content(note)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._draw_title()
+
+    def _draw_title(self) -> None:
+        # Cut here, with the ellipsis of the set in use: the library would cut it with its own.
+        self.border_title = title_content(cut_line(self._title, max(4, self.outer_size.width - 6), self._glyphs))
 
     @property
     def title_text(self) -> str:

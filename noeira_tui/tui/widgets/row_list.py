@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from noeira_tui.tui.glyphs import SYMBOLS, Glyphs
 from noeira_tui.tui.rows import Columns, Row, columns_of, paint_row
-from noeira_tui.tui.text import Line, wrap
+from noeira_tui.tui.text import Line, wrap_line
 from noeira_tui.tui.widgets.painted import looks_of, strip_of
 
 Paint = Callable[[Row, int, Columns, Glyphs], Line]
@@ -46,6 +46,7 @@ class RowList(ScrollView, inherit_bindings=False):
         self._marked: frozenset[str] = frozenset()
         self._top: tuple[Line, ...] = ()
         self._empty: tuple[Line, ...] = ()
+        self._top_lines: tuple[Line, ...] = ()
         self._empty_lines: tuple[Line, ...] = ()
 
     @property
@@ -118,7 +119,7 @@ class RowList(ScrollView, inherit_bindings=False):
 
     def page(self) -> int:
         """How many rows a page is."""
-        return max(1, self.scrollable_content_region.height - len(self._top) - 1)
+        return max(1, self.scrollable_content_region.height - len(self._top_lines) - 1)
 
     def toggle_mark(self) -> None:
         """Mark the row under the cursor, or take its mark away, and go on to the next one."""
@@ -136,18 +137,22 @@ class RowList(ScrollView, inherit_bindings=False):
 
     def _resize(self) -> None:
         width = max(1, self.scrollable_content_region.width)
-        self._empty_lines = () if self._rows else _wrapped(self._empty, width - 2)
-        height = len(self._top) + (len(self._rows) or len(self._empty_lines))
+        self._top_lines = self._wrapped(self._top, width - 2)
+        self._empty_lines = () if self._rows else self._wrapped(self._empty, width - 2)
+        height = len(self._top_lines) + (len(self._rows) or len(self._empty_lines))
         self.virtual_size = Size(width, height)
 
+    def _wrapped(self, lines: tuple[Line, ...], width: int) -> tuple[Line, ...]:
+        return tuple(part for line in lines for part in wrap_line(line, max(4, width)))
+
     def _refresh_row(self, index: int) -> None:
-        y = index + len(self._top) - self.scroll_offset.y
+        y = index + len(self._top_lines) - self.scroll_offset.y
         if 0 <= y < self.size.height:
             self.refresh(Region(0, y, self.size.width, 1))
 
     def _scroll_to_cursor(self) -> None:
         height = self.scrollable_content_region.height
-        y = self._cursor + len(self._top)
+        y = self._cursor + len(self._top_lines)
         if self._cursor == 0:
             y = 0
         if height:
@@ -164,7 +169,7 @@ class RowList(ScrollView, inherit_bindings=False):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        index = event.y + self.scroll_offset.y - len(self._top)
+        index = event.y + self.scroll_offset.y - len(self._top_lines)
         if 0 <= index < len(self._rows):
             self.move_to(index)
             if event.chain == 2:
@@ -173,9 +178,9 @@ class RowList(ScrollView, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         index = y + self.scroll_offset.y
         width = self.size.width
-        if index < len(self._top):
-            return strip_of(self, ((" ", ""), *self._top[index]), width)
-        index -= len(self._top)
+        if index < len(self._top_lines):
+            return strip_of(self, ((" ", ""), *self._top_lines[index]), width)
+        index -= len(self._top_lines)
         if not self._rows:
             line = self._empty_lines[index] if index < len(self._empty_lines) else ()
             return strip_of(self, ((" ", ""), *line), width)
@@ -196,22 +201,3 @@ class RowList(ScrollView, inherit_bindings=False):
                 [Segment(self.glyphs.mark, (mark + over) if over is not None else mark), *strip.crop(1)], width
             )
         return strip
-
-
-def _wrapped(lines: tuple[Line, ...], width: int) -> tuple[Line, ...]:
-    """Lines wrapped to a width; a line of several looks is wrapped by its pieces."""
-    found: list[Line] = []
-    for line in lines:
-        if len(line) == 1:
-            text, look = line[0]
-            found += [((part, look),) for part in wrap(text, width)]
-        else:
-            current: Line = ()
-            for text, look in line:
-                for part in wrap(text.strip(), width - sum(len(t) for t, _ in current)):
-                    if current and sum(len(t) for t, _ in current) + len(part) + 1 > width:
-                        found.append(current)
-                        current = ()
-                    current = (*current, (f" {part}" if current else part, look))
-            found.append(current)
-    return tuple(found)

@@ -1,0 +1,68 @@
+"""The real box, imported at its first use: in a thread of the app, after the first paint."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from noeira_tui.core.settings import Settings
+    from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.overview.box import Box
+    from noeira_tui.overview.picture import DatasetView, Overview
+
+
+class LazyBox:
+    """Implements `BoxLike` for settings; the transfer, catalog and job packages are loaded when they are needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._box: Box | None = None
+
+    @property
+    def _real(self) -> Box:
+        with self._lock:
+            if self._box is None:
+                from noeira_tui.overview.box import Box
+
+                self._box = Box(self.settings)
+            return self._box
+
+    def look(self, *, ask_service: bool = True) -> Overview:
+        return self._real.look(ask_service=ask_service)
+
+    def jobs(self) -> tuple[JobRecord, ...]:
+        return self._real.jobs()
+
+    def jobs_version(self) -> object:
+        return self._real.jobs_version()
+
+    def can_pull(self, dataset: DatasetView) -> str | None:
+        return self._real.can_pull(dataset)
+
+    def can_push(self, dataset: DatasetView) -> str | None:
+        return self._real.can_push(dataset)
+
+    def pull(self, dataset_id: str, *, force: bool = False) -> JobRecord:
+        return self._real.pull(dataset_id, force=force)
+
+    def push(self, dataset: DatasetView) -> JobRecord:
+        return self._real.push(dataset)
+
+    def push_as(self, dataset: DatasetView, name: str, version: str) -> JobRecord:
+        return self._real.push_as(dataset, name, version)
+
+    def cancel(self, job_id: int) -> None:
+        self._real.cancel(job_id)
+
+    def retry(self, job_id: int) -> JobRecord:
+        return self._real.retry(job_id)
+
+    def log(self, job_id: int) -> str:
+        return self._real.log(job_id)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._box is not None:
+                self._box.close()

@@ -1,0 +1,113 @@
+"""How the app looks, as pictures somebody looked at. Times and facts are frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from noeira_tui.core.states import State
+from noeira_tui.overview.picture import ServiceView
+from noeira_tui.tui.app import NoeiraApp, make_app
+from noeira_tui.tui.glyphs import ASCII, SYMBOLS, Glyphs
+from tests.tui.fake_box import NOW, FakeBox, frozen_clock, overview, sample, sample_jobs
+
+NARROW = (80, 24)
+WIDE = (140, 40)
+
+
+def app_on(box: FakeBox, glyphs: Glyphs = SYMBOLS) -> NoeiraApp:
+    return make_app(box, glyphs=glyphs, clock=frozen_clock)
+
+
+def busy() -> FakeBox:
+    box = FakeBox()
+    box.set_jobs(*sample_jobs())
+    return box
+
+
+def offline() -> FakeBox:
+    picture = sample()
+    away = ServiceView(
+        "https://cloud.noeira.ai",
+        False,
+        None,
+        "The connection was refused.",
+        "Service unreachable",
+        "",
+        NOW,
+        NOW - 2400,
+    )
+    known = {State.MISSING, State.PARTIAL}
+    rows = tuple(
+        view if view.state in known else replace(view, state=State.UNKNOWN, last_state=view.state)
+        for view in picture.datasets
+    )
+    return FakeBox(picture=replace(picture, service=away, datasets=rows))
+
+
+async def still(pilot: Pilot[None]) -> None:
+    """Wait until the screen has not changed for a while: dialogs fill themselves, the box is asked what can be done."""
+    seen, same = "", 0
+    for _ in range(1000):
+        now = pilot.app.export_screenshot(simplify=True)
+        same = same + 1 if now == seen else 0
+        if same == 12:
+            return
+        seen = now
+        await pilot.pause(0.02)
+    raise AssertionError("the screen never came to rest")
+
+
+def settled(*keys: str, theme: str | None = None) -> Callable[[Pilot[None]], object]:
+    """Waits for the first whole picture, then presses keys."""
+
+    async def drive(pilot: Pilot[None]) -> None:
+        app = pilot.app
+        assert isinstance(app, NoeiraApp)
+        board = app.main_screen.board
+        for _ in range(1000):
+            if board.overview is not None and not app.main_screen.looking and app.main_screen.jobs_known:
+                break
+            await pilot.pause(0.01)
+        else:
+            raise AssertionError("no picture came")
+        if theme is not None:
+            app.theme = theme
+        await still(pilot)
+        await pilot.press(*keys)
+        app.main_screen.watcher.stop()
+        await still(pilot)
+
+    return drive
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
+class TestLooks:
+    def test_busy(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled())
+
+    def test_light(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("1", "j", theme="noeira-light"))
+
+    def test_offline(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(offline()), terminal_size=size, run_before=settled())
+
+    def test_no_service(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        box = FakeBox(picture=overview(service=ServiceView(None)))
+        assert snap_compare(app_on(box), terminal_size=size, run_before=settled())
+
+    def test_ascii(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy(), ASCII), terminal_size=size, run_before=settled())
+
+    def test_details(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("j", "enter"))
+
+    def test_help(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("?"))
+
+
+def test_one_list(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app_on(busy()), terminal_size=(50, 30), run_before=settled())
