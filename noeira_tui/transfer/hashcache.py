@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -30,6 +30,8 @@ CREATE TABLE IF NOT EXISTS file_hashes (
 ) WITHOUT ROWID;
 """
 _SIGN = 1 << 64
+_SCAN_FACTOR = 8
+_KEYS_A_QUERY = 400
 _Name = TypeVar("_Name", bound=Hashable)
 
 
@@ -44,24 +46,27 @@ class HashCache:
         return self.lookup_many([path]).get(path)
 
     def lookup_many(self, paths: Iterable[Path]) -> dict[Path, str]:
-        """The digests that are known, asked for in one go: a tree of ten thousand files costs one query."""
-        stamps: dict[Path, FileStamp] = {}
+        """The digests that are known, asked for in one go; files that are not there are left out."""
+        stats: dict[Path, os.stat_result] = {}
         for path in paths:
             try:
-                stamps[path] = FileStamp.of(path.stat())
+                stats[path] = path.stat()
             except OSError:
                 continue
-        return self._known(stamps)
+        return self._known(stats)
 
-    def lookup_tree(self, folder: Path) -> dict[Path, str]:
-        """The known digests of all files below a folder, however deep; symbolic links are left out."""
-        stamps: dict[str, FileStamp] = {}
-        for name in _files_below(os.fspath(folder)):
+    def lookup_tree(self, folder: Path) -> dict[str, str]:
+        """The known digests of all files below a folder, by path; symbolic links are left out.
+
+        Made for trees of ten thousand files: paths stay strings, and one query serves all.
+        """
+        stats: dict[str, os.stat_result] = {}
+        for entry in _files_below(os.fspath(folder)):
             try:
-                stamps[name] = FileStamp.of(os.lstat(name))
+                stats[entry.path] = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-        return {Path(name): digest for name, digest in self._known(stamps).items()}
+        return self._known(stats)
 
     def digest(self, path: Path, *, progress: Progress | None = None, cancel: CancelToken | None = None) -> str:
         """The digest, looked up or else hashed and remembered. Raises as `hash_file` does."""
@@ -108,13 +113,17 @@ class HashCache:
         now_ns = time.time_ns()
         self._store_many([(stamp, digest) for stamp, digest in found if _is_old(stamp, now_ns)])
 
-    def _known(self, stamps: dict[_Name, FileStamp]) -> dict[_Name, str]:
-        if not stamps:
+    def _known(self, stats: dict[_Name, os.stat_result]) -> dict[_Name, str]:
+        if not stats:
             return {}
-        none: dict[FileStamp, str] = {}
-        rows = or_without(lambda: self._rows(list(stamps.values())), none)
-        found = {name: rows.get(stamp) for name, stamp in stamps.items()}
-        return {name: digest for name, digest in found.items() if digest is not None}
+        none: dict[tuple[int, int], tuple[int, int, int, str]] = {}
+        rows = or_without(lambda: self._rows(stats.values()), none)
+        known: dict[_Name, str] = {}
+        for name, stat in stats.items():
+            row = rows.get((_signed(stat.st_dev), _signed(stat.st_ino)))
+            if row is not None and row[:3] == (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns):
+                known[name] = row[3]
+        return known
 
     def _store_many(self, rows: list[tuple[FileStamp, str]]) -> None:
         def write() -> None:
@@ -137,22 +146,25 @@ class HashCache:
         if rows:
             or_without(write, None)
 
-    def _rows(self, stamps: list[FileStamp]) -> dict[FileStamp, str]:
+    def _rows(self, stats: Collection[os.stat_result]) -> dict[tuple[int, int], tuple[int, int, int, str]]:
+        """(device, inode) → (size, mtime, ctime, digest): of these files, or of all when that is the shorter way."""
         with self._db.reading(_SCHEMA) as connection:
-            found: dict[FileStamp, str] = {}
-            for start in range(0, len(stamps), 400):
-                some = stamps[start : start + 400]
-                marks = ",".join("(?,?)" for _ in some)
-                keys = [_signed(number) for stamp in some for number in (stamp.device, stamp.inode)]
-                for row in connection.execute(
-                    f"SELECT * FROM file_hashes WHERE (device, inode) IN (VALUES {marks})", keys
-                ):
-                    device, inode, size, mtime_ns, ctime_ns, digest = tuple(row)
-                    found[FileStamp(device % _SIGN, inode % _SIGN, size, mtime_ns, ctime_ns)] = digest
-            return found
+            connection.row_factory = None
+            [count] = connection.execute("SELECT count(*) FROM file_hashes").fetchone()
+            if count <= _SCAN_FACTOR * len(stats):
+                found = connection.execute("SELECT * FROM file_hashes").fetchall()
+            else:
+                found = []
+                keys = [(_signed(stat.st_dev), _signed(stat.st_ino)) for stat in stats]
+                for start in range(0, len(keys), _KEYS_A_QUERY):
+                    some = keys[start : start + _KEYS_A_QUERY]
+                    marks = ",".join(["(?,?)"] * len(some))
+                    query = f"SELECT * FROM file_hashes WHERE (device, inode) IN (VALUES {marks})"
+                    found += connection.execute(query, [number for key in some for number in key]).fetchall()
+        return {row[:2]: row[2:] for row in found}
 
 
-def _files_below(folder: str) -> Iterator[str]:
+def _files_below(folder: str) -> Iterator[os.DirEntry[str]]:
     waiting = [folder]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
@@ -160,7 +172,7 @@ def _files_below(folder: str) -> Iterator[str]:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
                 elif entry.is_file(follow_symlinks=False):
-                    yield entry.path
+                    yield entry
 
 
 def _is_old(stamp: FileStamp, now_ns: int) -> bool:

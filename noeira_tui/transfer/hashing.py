@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from noeira_tui.core.errors import SourceChangedError
@@ -52,6 +51,9 @@ def hash_files(
 
     Raises as `hash_file` does, for the first file that fails.
     """
+    # Imported here: looking digests up, which every start of the app does, has no use for it.
+    from concurrent.futures import ThreadPoolExecutor
+
     ordered = sorted(paths, key=_size_or_zero, reverse=True)
     with ThreadPoolExecutor(max_workers=_cores(), thread_name_prefix="hash") as pool:
         try:
