@@ -10,20 +10,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.context import Context
 from noeira_tui.service.database import Database
-from noeira_tui.service.keys import KeyCheck
+from noeira_tui.service.metrics import Metrics
+from noeira_tui.service.observed import Observed
 from noeira_tui.service.problems import RequestRefusedError, answer_errors, error_answer
-from noeira_tui.service.routes import about, datasets, definitions, files, projects, revisions
+from noeira_tui.service.routes import about, audit, datasets, definitions, files, health, projects, revisions
 from noeira_tui.service.store import ObjectStore
 
 
-def make_app(config: ServiceConfig, database: Database, store: ObjectStore) -> FastAPI:
+def make_app(config: ServiceConfig, database: Database, store: ObjectStore, metrics: Metrics | None = None) -> FastAPI:
     """The application on a database whose tables exist and a store whose bucket exists."""
+    metrics = metrics or Metrics()
+    metrics.gauge("noeira_database_connections", lambda: database.connections)
     app = FastAPI(title="noeira catalog service", version=version("noeira-tui"), redirect_slashes=False, redoc_url=None)
-    app.state.context = Context(config, database, KeyCheck(database), store)
+    app.state.context = Context.of(config, database, store, metrics)
     answer_errors(app)
-    for module in (about, datasets, projects, files, revisions, definitions):
+    for module in (about, health, audit, datasets, projects, files, revisions, definitions):
         app.include_router(module.router)
     app.add_middleware(BoundedBodies, max_bytes=config.max_body_bytes)
+    app.add_middleware(Observed, metrics=metrics)
     return app
 
 

@@ -6,8 +6,9 @@ Imports nothing heavy: the command line reads it before it knows whether the ser
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from noeira_tui.core.errors import ConfigError, MissingSettingError
 
@@ -16,6 +17,11 @@ DEFAULT_BUCKET = "noeira"
 MAX_EXPIRY_S = 7 * 24 * 3600
 """The longest a presigned URL may live (the S3 limit)."""
 
+ENVIRONMENT_PREFIX = "NOEIRA_SERVICE_"
+"""Every field of ServiceConfig can be set by a variable: this and the field's name in capitals."""
+
+STYLES = ("path", "host")
+LOG_FORMATS = ("text", "json")
 _WILDCARDS = frozenset({"", "0.0.0.0", "::"})
 
 
@@ -45,36 +51,84 @@ class ServiceConfig:
     """How to run the service. Without `s3_endpoint` it runs an object store of its own below `data_dir`.
 
     `port` 0 takes a free one. `public_endpoint` is the object store's address as clients must see it, which is what a
-    signature binds to. Expiries are in seconds, at most 7 days; sizes are in bytes.
+    signature binds to. `s3_style` says where the bucket's name goes: into the path, or before the host. Expiries are in
+    seconds, at most 7 days; sizes are in bytes. `rate_limit` is requests a second of one API key, `rate_burst` how many
+    may come at once; 0 is no limit. `proxies` are addresses whose `X-Forwarded-*` headers are believed.
     """
 
     data_dir: Path
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    database_url: str | None = None
+    workers: int = 1
+    database_url: str | None = field(default=None, repr=False)
     s3_endpoint: str | None = None
     s3_bucket: str | None = None
     s3_region: str | None = None
+    s3_style: str = "path"
     public_endpoint: str | None = None
+    proxies: str = "127.0.0.1"
+    log_format: str = "text"
     download_expiry_s: int = 24 * 3600
     upload_expiry_s: int = 6 * 3600
+    rate_limit: int = 1000
+    rate_burst: int = 5000
+    wrong_keys_per_minute: int = 1200
     max_body_bytes: int = 8 * 1024**2
     max_definition_bytes: int = 1024**2
+    max_object_bytes: int = 5 * 1024**4
+    max_account_bytes: int = 0
+    max_datasets: int = 100_000
+    max_projects: int = 10_000
+    max_recordings: int = 10_000
+    max_files: int = 200_000
+    max_revisions: int = 10_000
+    max_definitions: int = 1000
     hash_up_to_bytes: int = 64 * 1024**2
+    audit_days: int = 365
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str], **flags: Any) -> ServiceConfig:
+        """The configuration from flags (None is absent), else the environment, else the defaults.
+
+        Raises ConfigError naming a variable that is no setting, or whose value is none.
+        """
+        known = {f"{ENVIRONMENT_PREFIX}{one.name.upper()}": one for one in fields(cls)}
+        told: dict[str, Any] = {}
+        for name in sorted(environ):
+            if not name.startswith(ENVIRONMENT_PREFIX):
+                continue
+            if name not in known:
+                raise ConfigError(f"{name} is no setting of the service.", hint="docs/service-settings.md lists them.")
+            if environ[name].strip():
+                told[known[name].name] = _parsed(name, environ[name].strip(), str(known[name].type))
+        return cls(**told | {name: value for name, value in flags.items() if value is not None})
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise ConfigError(
                 f"The port {self.port} is not between 0 and 65535.", hint="Check --port; 0 takes a free one."
             )
+        if not 1 <= self.workers <= 64:
+            raise ConfigError(f"The service runs with 1 to 64 workers, not {self.workers}.", hint="Check --workers.")
         for name, seconds in (("download", self.download_expiry_s), ("upload", self.upload_expiry_s)):
             if not 1 <= seconds <= MAX_EXPIRY_S:
                 raise ConfigError(f"A {name} URL lives from 1 second to 7 days, not {seconds} seconds.")
         for flag, address in (("--s3-endpoint", self.s3_endpoint), ("--public-endpoint", self.public_endpoint)):
             if address is not None and not address.startswith(("http://", "https://")):
                 raise ConfigError(f"{flag} is {address!r}, which is no http(s) address.")
+        for flag, value, allowed in (
+            ("--s3-style", self.s3_style, STYLES),
+            ("--log-format", self.log_format, LOG_FORMATS),
+        ):
+            if value not in allowed:
+                raise ConfigError(f"{flag} is {value!r}; it is one of {', '.join(allowed)}.")
         if self.s3_endpoint is not None and not self.s3_bucket:
             raise ConfigError("An outside object store needs a bucket.", hint="Name it with --s3-bucket.")
+        if self.embedded and self.s3_style != "path":
+            raise ConfigError("The embedded object store has path-style addresses only.", hint="Leave out --s3-style.")
+        for one in fields(self):
+            if isinstance(value := getattr(self, one.name), int) and value < 0:
+                raise ConfigError(f"{one.name} is {value}; it cannot be less than 0.")
 
     @property
     def embedded(self) -> bool:
@@ -100,6 +154,14 @@ class ServiceConfig:
     def listens_everywhere(self) -> bool:
         """Whether it listens on all addresses, so that only a request tells which one its client can reach."""
         return self.host in _WILDCARDS
+
+
+def _parsed(name: str, text: str, kind: str) -> Any:
+    if kind == "int":
+        if not text.isascii() or not text.lstrip("-").isdigit() or len(text) > 18:
+            raise ConfigError(f"{name} is {text!r}; it is a whole number.")
+        return int(text)
+    return Path(text) if kind == "Path" else text
 
 
 def database_url_of(data_dir: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, or_, select, text
 from sqlalchemy.orm import Session
 
 from noeira_tui.service.keys import Access
@@ -13,6 +13,7 @@ from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import ObjectStore, StoredObject
 from noeira_tui.service.tables import Blob, Project, ProjectFile, Recording, RecordingFile, Revision, RevisionFile
 
+_LOCK = 0x626C6F6200000000
 _NOTHING_STORED = "Nothing was uploaded for this registration: PUT the bytes to upload_url first"
 
 
@@ -36,6 +37,16 @@ def readable_blobs(session: Session, access: Access, wanted: Collection[str]) ->
 
 def readable_blob(session: Session, access: Access, contents: Contents) -> Blob | None:
     return readable_blobs(session, access, [contents.sha256]).get(contents)
+
+
+def lock_contents(session: Session, access: Access) -> None:
+    """Let one transaction at a time add to the contents of an account, so that equal ones are stored once.
+
+    It is taken last, after any rows, so that nobody waits in a circle.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        # SQLite has one writer anyway.
+        session.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK + access.account_pk})
 
 
 def _named_in_project(access: Access) -> ColumnElement[bool]:

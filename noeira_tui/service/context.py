@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
+from sqlalchemy.orm import Session
 
 from noeira_tui.catalog.wire import format_time
 from noeira_tui.core.presigned import PresignedUrl
+from noeira_tui.service import audit
+from noeira_tui.service.bounds import Bounds
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
 from noeira_tui.service.keys import Access, KeyCheck, Scope
+from noeira_tui.service.limits import Buckets
+from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.sockets import http_address
 from noeira_tui.service.store import ObjectStore
@@ -28,6 +33,43 @@ class Context:
     database: Database
     keys: KeyCheck
     store: ObjectStore
+    metrics: Metrics
+    bounds: Bounds
+    requests: Buckets
+    wrong_keys: Buckets
+
+    @classmethod
+    def of(cls, config: ServiceConfig, database: Database, store: ObjectStore, metrics: Metrics) -> Context:
+        """The parts of a service on a database and a store. Limits are shared out between worker processes."""
+        return cls(
+            config=config,
+            database=database,
+            keys=KeyCheck(database),
+            store=store,
+            metrics=metrics,
+            bounds=Bounds(config),
+            requests=Buckets(config.rate_limit / config.workers, config.rate_burst / config.workers),
+            wrong_keys=Buckets(
+                config.wrong_keys_per_minute / 60 / config.workers, config.wrong_keys_per_minute / config.workers
+            ),
+        )
+
+    def access(self, key: str, client: str) -> Access:
+        """What an API key of a request gives access to; 401 for none, 429 for too many requests."""
+        access = self.keys.access(key)
+        if access is None:
+            wait_s = self.wrong_keys.take(client)
+            if wait_s:
+                raise self._too_many("wrong keys", "Too many wrong API keys from this address", wait_s)
+            raise RequestRefusedError(401, "Invalid API key")
+        wait_s = self.requests.take(access.key_id)
+        if wait_s:
+            raise self._too_many("rate", "Too many requests with this API key", wait_s)
+        return access
+
+    def _too_many(self, reason: str, text: str, wait_s: int) -> RequestRefusedError:
+        self.metrics.count("noeira_refused_total", reason=reason)
+        return RequestRefusedError(429, f"{text}; try again in {wait_s} s", retry_after_s=wait_s)
 
 
 @dataclass(frozen=True)
@@ -68,6 +110,22 @@ class Call:
     def store(self) -> ObjectStore:
         return self.context.store
 
+    @property
+    def bounds(self) -> Bounds:
+        return self.context.bounds
+
+    def note(
+        self,
+        session: Session,
+        action: audit.Action,
+        subject: str,
+        paths: Sequence[str] = (),
+        size_bytes: int | None = None,
+    ) -> None:
+        """Tell the audit log what this request does, in its own transaction."""
+        access = self.access
+        audit.note(session, access.account_pk, access.key_id, action, subject, paths=paths, size_bytes=size_bytes)
+
     def refuse_project_keys(self) -> None:
         """Catalog datasets belong to no project: a key limited to one may not change them."""
         if self.access.project is not None:
@@ -82,17 +140,21 @@ class ProtectedRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             context = context_of(request)
-            needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
+            needed = self._needed(request)
             key = _bearer(request)
-            access = await run_in_threadpool(context.keys.access, key)
-            if access is None:
-                raise RequestRefusedError(401, "Invalid API key")
+            client = request.client.host if request.client is not None else ""
+            access = await run_in_threadpool(context.access, key, client)
             if not access.scope.covers(needed):
                 raise RequestRefusedError(403, f"This API key may only {access.scope}")
             request.state.access = access
             return await inner(request)
 
         return handle
+
+    def _needed(self, request: Request) -> Scope:
+        if "admin" in self.tags:
+            return Scope.ADMIN
+        return Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
 
 
 def context_of(request: Request) -> Context:

@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import QueuePool
 
 from noeira_tui.core.errors import ConfigError, StateError
-from noeira_tui.service.tables import Account, Base, SchemaVersion
+from noeira_tui.service import schema
+from noeira_tui.service.tables import Account
 
-SCHEMA_VERSION = 1
 DEFAULT_ACCOUNT = "default"
 _BUSY_TIMEOUT_MS = 30_000
 _WRITES = "noeira_writes"
+_ALONE_LOCK = 0x73776565706572
 
 
 class Database:
@@ -28,7 +30,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         try:
-            self._url = make_url(url)
+            self._url = _with_driver(make_url(url))
             self.is_sqlite = self._url.get_backend_name() == "sqlite"
             self._engine = create_engine(
                 self._url,
@@ -39,7 +41,8 @@ class Database:
             )
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as err:
             raise ConfigError(
-                f"The database address is not usable: {err}.", hint="Check --database-url; it begins with sqlite:///."
+                f"The database address is not usable: {err}.",
+                hint="Check --database-url: sqlite:///FILE, or postgresql://USER@HOST/NAME with the extra `postgres`.",
             ) from err
         # Writers of this process take turns here: SQLite would make them poll for each other's lock.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
@@ -47,7 +50,10 @@ class Database:
             _prepare_sqlite(self._engine)
 
     def _options(self) -> dict[str, Any]:
-        return {"pool_size": 48, "max_overflow": 0} if self.is_sqlite else {"pool_size": 20, "max_overflow": 20}
+        if self.is_sqlite:
+            return {"pool_size": 48, "max_overflow": 0}
+        # A server that is gone must be noticed: a request waits seconds for it, not minutes.
+        return {"pool_size": 10, "max_overflow": 30, "pool_timeout": 15, "connect_args": {"connect_timeout": 5}}
 
     @property
     def place(self) -> str:
@@ -55,27 +61,17 @@ class Database:
         return (self._url.database or "") if self.is_sqlite else self._url.render_as_string(hide_password=True)
 
     def create(self) -> None:
-        """Make tables that are missing. Raises StateError for a database written by a newer version."""
+        """Bring the tables up to date, one process at a time. Raises StateError for those of a newer version."""
         with self._translated():
-            Base.metadata.create_all(self._engine)
-            try:
-                self._stamp()
-            except IntegrityError:
-                # Another process made them at the same moment.
-                self._stamp()
-
-    def _stamp(self) -> None:
-        with self.write() as session:
-            version = session.scalar(select(SchemaVersion.version))
-            if version is None:
-                session.add(SchemaVersion(version=SCHEMA_VERSION))
-                session.add(Account(name=DEFAULT_ACCOUNT))
-            elif version > SCHEMA_VERSION:
-                raise StateError(
-                    f"{self.place} was written by a newer version (schema {version}, this one knows {SCHEMA_VERSION}).",
-                    title="Service database",
-                    hint="Upgrade noeira-tui, or use another --data-dir.",
-                )
+            with self.read() as session:
+                if schema.is_current(session.connection()):
+                    return
+            with self.write() as session:
+                schema.wait_for_turn(session.connection())
+                # Another process may have done it meanwhile: the steps that are done are not done again.
+                schema.upgrade(session.connection(), self.place)
+                if session.scalar(select(Account.pk).limit(1)) is None:
+                    session.add(Account(name=DEFAULT_ACCOUNT))
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -89,6 +85,34 @@ class Database:
         engine = self._engine.execution_options(**{_WRITES: True})
         with self._turn, Session(engine, expire_on_commit=False) as session, session.begin():
             yield session
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether this process may do, until the end of the context, what one process at a time does.
+
+        On SQLite the lock on the data folder has decided that already.
+        """
+        if self.is_sqlite:
+            yield True
+            return
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            taken = bool(connection.scalar(text("SELECT pg_try_advisory_lock(:number)"), {"number": _ALONE_LOCK}))
+            try:
+                yield taken
+            finally:
+                if taken:
+                    connection.execute(text("SELECT pg_advisory_unlock(:number)"), {"number": _ALONE_LOCK})
+
+    def check(self) -> None:
+        """Raise SQLAlchemy's DBAPIError unless the database answers."""
+        with self.read() as session:
+            session.execute(select(1))
+
+    @property
+    def connections(self) -> int:
+        """How many connections are in use now."""
+        pool = self._engine.pool
+        return pool.checkedout() if isinstance(pool, QueuePool) else 0
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -109,6 +133,31 @@ class Database:
                 title="Service database",
                 hint="Check the folder, its permissions and the address of the database.",
             ) from err
+
+
+def trouble_of(err: DBAPIError) -> str | None:
+    """What keeps the database from answering for now, in words; None when trying again cannot help.
+
+    Only a lock, a lost connection, a server that starts or stops, and a full disk pass by themselves (or by somebody's
+    doing): a column that is missing does not, though drivers report that as an operational error too.
+    """
+    state = getattr(err.orig, "sqlstate", None)
+    words = str(err.orig).lower()
+    if state == "53100" or "disk is full" in words or "disk i/o error" in words:
+        return "The service's database has no room"
+    if state is None and ("is locked" in words or "is busy" in words):
+        return "The database is busy"
+    if state is not None and state.startswith(("40", "55P03", "53")):
+        return "The database is busy"
+    lost = state is None and isinstance(err, OperationalError) and type(err.orig).__module__.startswith("psycopg")
+    if err.connection_invalidated or lost or (state or "").startswith(("08", "57P")):
+        return "The database gives no answer"
+    return None
+
+
+def _with_driver(url: URL) -> URL:
+    """`postgres://` and `postgresql://`, as people write them, with the driver of the extra `postgres`."""
+    return url.set(drivername="postgresql+psycopg") if url.drivername in {"postgres", "postgresql"} else url
 
 
 def _prepare_sqlite(engine: Engine) -> None:

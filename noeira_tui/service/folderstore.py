@@ -29,9 +29,8 @@ class FolderStore(ObjectStore):
         hash_up_to_bytes: int,
         public_endpoint: str | None = None,
     ) -> None:
-        super().__init__(endpoint, bucket, signer, public_endpoint)
+        super().__init__(endpoint, bucket, signer, public_endpoint, hash_up_to_bytes=hash_up_to_bytes)
         self._folder = folder / bucket
-        self._hash_up_to_bytes = hash_up_to_bytes
 
     def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
         """What is stored under a key: the size of the file itself (a server's own notes may be older than it)."""

@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.core.paths import SEGMENT_RULE, is_segment
+from noeira_tui.service.audit import Action, note
 from noeira_tui.service.database import DEFAULT_ACCOUNT, Database
 from noeira_tui.service.tables import Account, ApiKey, now
 
@@ -44,9 +45,10 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True)
 class KeyFacts:
-    """An API key as it may be shown. `project` limits it to one project."""
+    """An API key of an account, as it may be shown. `project` limits it to one project."""
 
     id: str
+    account: str
     name: str
     scope: Scope
     project: str | None
@@ -78,8 +80,10 @@ class KeyStore:
         self._database = Database(database_url)
         self._database.create()
 
-    def create(self, name: str, scope: str = Scope.WRITE, project: str | None = None) -> tuple[KeyFacts, str]:
-        """Make a key; the second value is the key itself, which is told this once only."""
+    def create(
+        self, name: str, scope: str = Scope.WRITE, project: str | None = None, account: str = DEFAULT_ACCOUNT
+    ) -> tuple[KeyFacts, str]:
+        """Make a key of an account; the second value is the key itself, which is told this once only."""
         if not name.strip() or len(name) > _MAX_NAME or not name.isprintable():
             raise ConfigError(f"A key's name is 1 to {_MAX_NAME} printable characters.")
         if scope not in set(Scope):
@@ -88,9 +92,10 @@ class KeyStore:
             raise ConfigError(f"{project!r} is no project name.", hint=f"It has {SEGMENT_RULE}.")
         identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         with self._database.opened(), self._database.write() as session:
+            account_pk = account_pk_of(session, account)
             row = ApiKey(
                 id=identity,
-                account_pk=_default_account(session),
+                account_pk=account_pk,
                 name=name,
                 scope=str(scope),
                 project=project,
@@ -98,13 +103,18 @@ class KeyStore:
                 created_at=now(),
             )
             session.add(row)
+            note(session, account_pk, None, Action.KEY_CREATED, f"keys/{identity}")
             session.flush()
-            return _facts(row), f"{_PREFIX}_{identity}_{secret}"
+            return _facts(row, account), f"{_PREFIX}_{identity}_{secret}"
 
-    def list(self) -> list[KeyFacts]:
-        """All keys, oldest first, revoked ones included."""
+    def list(self, account: str | None = None) -> list[KeyFacts]:
+        """All keys, or those of one account; oldest first, revoked ones included."""
+        query = select(ApiKey, Account.name).join(Account, Account.pk == ApiKey.account_pk)
         with self._database.opened(), self._database.read() as session:
-            return [_facts(row) for row in session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id))]
+            if account is not None:
+                query = query.where(ApiKey.account_pk == account_pk_of(session, account))
+            found = session.execute(query.order_by(ApiKey.created_at, ApiKey.id))
+            return [_facts(row, owner) for row, owner in found]
 
     def revoke(self, key_id: str) -> KeyFacts:
         """Make a key invalid from now on; revoking it again changes nothing. Raises ConfigError for an unknown id."""
@@ -112,9 +122,11 @@ class KeyStore:
             row = session.get(ApiKey, key_id)
             if row is None:
                 raise ConfigError(f"There is no key {key_id!r}.", hint="`noeira-tui keys list` shows their ids.")
-            row.revoked_at = row.revoked_at or now()
+            if row.revoked_at is None:
+                row.revoked_at = now()
+                note(session, row.account_pk, None, Action.KEY_REVOKED, f"keys/{row.id}")
             session.flush()
-            return _facts(row)
+            return _facts(row, session.scalars(select(Account.name).where(Account.pk == row.account_pk)).one())
 
     def close(self) -> None:
         self._database.close()
@@ -158,13 +170,24 @@ class KeyCheck:
             _log.warning("the use of key %s was not recorded: %s", identity, err.orig)
 
 
-def _default_account(session: Session) -> int:
-    return session.scalars(select(Account.pk).where(Account.name == DEFAULT_ACCOUNT)).one()
+def account_pk_of(session: Session, name: str) -> int:
+    """The row of an account. Raises ConfigError for one that does not exist."""
+    found = session.scalar(select(Account.pk).where(Account.name == name))
+    if found is None:
+        raise ConfigError(f"There is no account {name!r}.", hint="`noeira-tui accounts list` shows them.")
+    return found
 
 
-def _facts(row: ApiKey) -> KeyFacts:
+def _facts(row: ApiKey, account: str) -> KeyFacts:
     return KeyFacts(
-        row.id, row.name, Scope(row.scope), row.project, row.created_at, row.last_used_at, row.revoked_at is not None
+        id=row.id,
+        account=account,
+        name=row.name,
+        scope=Scope(row.scope),
+        project=row.project,
+        created_at=row.created_at,
+        last_used_at=row.last_used_at,
+        revoked=row.revoked_at is not None,
     )
 
 

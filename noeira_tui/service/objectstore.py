@@ -136,6 +136,10 @@ class EmbeddedStore:
         )
 
     @property
+    def title(self) -> str:
+        return "object store"
+
+    @property
     def exit_code(self) -> int | None:
         """How its process ended; None while it runs."""
         return self._process.poll() if self._process is not None else None

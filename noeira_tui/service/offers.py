@@ -11,14 +11,15 @@ from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES
 from noeira_tui.core.paths import is_wire_path
+from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import FileBody
-from noeira_tui.service.contents import Contents, Upload, adopt, look_at_upload, readable_blobs
+from noeira_tui.service.contents import Contents, Upload, adopt, lock_contents, look_at_upload, readable_blobs
 from noeira_tui.service.context import Call
 from noeira_tui.service.finding import PATH_RULE, find_recording
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.revisions import INFO_PATH, commit_working_set
 from noeira_tui.service.store import fresh_object_key
-from noeira_tui.service.tables import FileUpload, Recording, RecordingFile, now
+from noeira_tui.service.tables import Blob, FileUpload, Recording, RecordingFile, now
 
 _LOOKERS = 8
 _CANDIDATES = 4
@@ -46,28 +47,14 @@ def offer_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> 
         recording = find_recording(session, call, slug, name, lock=True)
         rows = _rows(session, recording, files)
         known = readable_blobs(session, call.access, {file.sha256 for file in files})
-        results = []
-        for file in files:
-            problem = _problem(file)
-            if problem is not None:
-                results.append(problem)
-                continue
-            row = rows.get(file.path)
-            if row is None:
-                row = rows[file.path] = RecordingFile(recording_pk=recording.pk, path=file.path)
-                session.add(row)
-            blob = row.blob if _is_ready(row, file) else known.get(file.contents)
-            if blob is not None:
-                if row.blob_pk != blob.pk:
-                    row.blob_pk, row.blob, row.updated_at = blob.pk, blob, now()
-                    recording.updated_at = now()
-                row.offered_sha256 = row.offered_bytes = None
-                results.append(FileResult(file.path))
-                continue
-            upload = _register(call, recording, file)
-            session.add(upload)
-            row.offered_sha256, row.offered_bytes = file.sha256, file.size_bytes
-            results.append(FileResult(file.path, object_key=upload.object_key, status=201))
+        call.bounds.new_files(session, recording, len({file.path for file in files} - rows.keys()))
+        found: list[str] = []
+        results = [_offer(session, call, recording, rows, known, file, found) for file in files]
+        subject = f"projects/{slug}/datasets/{name}"
+        registered = [one.path for one in results if one.object_key is not None]
+        for action, paths in ((Action.REGISTERED, registered), (Action.COMPLETED, found)):
+            if paths:
+                call.note(session, action, subject, paths)
         session.flush()
         if _names_info(files) and _is_settled(session, recording) and _is_ready_now(rows.get(INFO_PATH)):
             commit_working_set(session, recording)
@@ -89,10 +76,47 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
         call.store.flush()
         with call.database.write() as session:
             recording = find_recording(session, call, slug, name, lock=True)
-            spare = _publish(session, call, recording, [one for one in looked.values() if isinstance(one, _Looked)])
+            fitting = [one for one in looked.values() if isinstance(one, _Looked)]
+            spare = _publish(session, call, recording, f"projects/{slug}/datasets/{name}", fitting)
     call.store.discard(spare)
     refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
     return [refused.get((file.path, file.contents), FileResult(file.path)) for file in files]
+
+
+def _offer(
+    session: Session,
+    call: Call,
+    recording: Recording,
+    rows: dict[str, RecordingFile],
+    known: dict[Contents, Blob],
+    file: FileBody,
+    found: list[str],
+) -> FileResult:
+    """One offered file; a path that got contents which were stored already is added to `found`."""
+    problem = _problem(file)
+    if problem is not None:
+        return problem
+    row = rows.get(file.path)
+    blob = row.blob if row is not None and _is_ready(row, file) else known.get(file.contents)
+    if blob is None:
+        try:
+            call.bounds.new_bytes(session, call.access, file.size_bytes)
+        except RequestRefusedError as err:
+            return FileResult(file.path, error=err.message, status=err.status)
+    if row is None:
+        row = rows[file.path] = RecordingFile(recording_pk=recording.pk, path=file.path)
+        session.add(row)
+    if blob is None:
+        upload = _register(call, recording, file)
+        session.add(upload)
+        row.offered_sha256, row.offered_bytes = file.sha256, file.size_bytes
+        return FileResult(file.path, object_key=upload.object_key, status=201)
+    if row.blob_pk != blob.pk:
+        row.blob_pk, row.blob, row.updated_at = blob.pk, blob, now()
+        recording.updated_at = now()
+        found.append(file.path)
+    row.offered_sha256 = row.offered_bytes = None
+    return FileResult(file.path)
 
 
 @dataclass(frozen=True)
@@ -122,11 +146,13 @@ def _look(
         return {(file.path, file.contents): one for file, one in zip(waiting, pool.map(look, waiting), strict=True)}
 
 
-def _publish(session: Session, call: Call, recording: Recording, looked: Sequence[_Looked]) -> list[str]:
+def _publish(session: Session, call: Call, recording: Recording, subject: str, looked: Sequence[_Looked]) -> list[str]:
     rows = _rows(session, recording, [one.file for one in looked])
+    lock_contents(session, call.access)
     known = readable_blobs(session, call.access, {one.file.sha256 for one in looked})
     uploads = _uploads(session, [one.upload.object_key for one in looked])
     spare: list[str] = []
+    done: list[FileBody] = []
     for one in looked:
         upload = uploads.get(one.upload.object_key)
         row = rows.get(one.file.path)
@@ -140,7 +166,11 @@ def _publish(session: Session, call: Call, recording: Recording, looked: Sequenc
         if (row.offered_sha256, row.offered_bytes) == (one.file.sha256, one.file.size_bytes):
             row.offered_sha256 = row.offered_bytes = None
         upload.completed_at = now()
+        done.append(one.file)
     recording.updated_at = now()
+    if done:
+        size_bytes = sum(file.size_bytes for file in done)
+        call.note(session, Action.COMPLETED, subject, [file.path for file in done], size_bytes)
     session.flush()
     if _names_info(one.file for one in looked):
         commit_working_set(session, recording)

@@ -22,10 +22,14 @@ UNSIGNED = "UNSIGNED-PAYLOAD"
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
-def object_url(endpoint: str, bucket: str, key: str = "") -> str:
-    """The path-style address of an object, or of the bucket when `key` is empty."""
-    path = "/".join(_encoded(part) for part in (bucket, *key.split("/"))) if key else _encoded(bucket)
-    return f"{endpoint.rstrip('/')}/{path}"
+def object_url(endpoint: str, bucket: str, key: str = "", *, style: str = "path") -> str:
+    """The address of an object, or of the bucket when `key` is empty; `style` is `path` or `host` (`bucket.host`)."""
+    parts = [_encoded(part) for part in key.split("/")] if key else []
+    base = endpoint.rstrip("/")
+    if style == "host":
+        scheme, _, host = base.partition("://")
+        return f"{scheme}://{bucket}.{host}/{'/'.join(parts)}"
+    return "/".join((base, _encoded(bucket), *parts))
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from noeira_tui.core.errors import ServiceError
+from noeira_tui.service.database import trouble_of
 from noeira_tui.service.store import StoreError
 
 _log = logging.getLogger("noeira_tui.service")
@@ -21,12 +22,16 @@ _RETRY_AFTER_S = "1"
 
 
 class RequestRefusedError(ServiceError):
-    """A request is refused with a status and a text; `facts` are further fields of the answer."""
+    """A request is refused with a status and a text; `facts` are further fields of the answer.
+
+    `retry_after_s` tells the client when to come again.
+    """
 
     title = "Refused"
 
-    def __init__(self, status: int, message: str, **facts: Any) -> None:
+    def __init__(self, status: int, message: str, *, retry_after_s: int | None = None, **facts: Any) -> None:
         super().__init__(message)
+        self.retry_after_s = retry_after_s
         self.status = status
         self.facts = facts
 
@@ -44,7 +49,10 @@ def answer_errors(app: FastAPI) -> None:
 
 async def _refused(_: Request, err: Exception) -> Response:
     assert isinstance(err, RequestRefusedError)
-    return error_answer(err.status, err.message, **err.facts)
+    answer = error_answer(err.status, err.message, **err.facts)
+    if err.retry_after_s is not None:
+        answer.headers["Retry-After"] = str(err.retry_after_s)
+    return answer
 
 
 async def _http(request: Request, err: Exception) -> Response:
@@ -70,9 +78,19 @@ async def _store(_: Request, err: Exception) -> Response:
     return _again("The object store gives no answer; try again")
 
 
-async def _database(_: Request, err: Exception) -> Response:
-    _log.error("database: %s", err)
-    return _again("The database gives no answer; try again")
+async def _database(request: Request, err: Exception) -> Response:
+    assert isinstance(err, DBAPIError)
+    trouble = trouble_of(err)
+    if trouble is None:
+        _log.error("database: %s", err)
+        return await _unexpected(request, err)
+    _log.warning("database: %s", err.orig)
+    return _again(f"{trouble}; try again")
+
+
+async def _no_connection(_: Request, err: Exception) -> Response:
+    _log.warning("database: %s", err)
+    return _again("The database is busy; try again")
 
 
 async def _collided(_: Request, err: Exception) -> Response:
@@ -102,8 +120,8 @@ _ANSWERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Respons
     HTTPException: _http,
     RequestValidationError: _invalid,
     StoreError: _store,
-    OperationalError: _database,
-    PoolTimeout: _database,
+    DBAPIError: _database,
+    PoolTimeout: _no_connection,
     IntegrityError: _collided,
     DataError: _unstorable,
     Exception: _unexpected,

@@ -1,9 +1,10 @@
-"""Ending a process that an earlier run left behind, and no other one that got its number since."""
+"""Processes that end with their parent, and ending one that an earlier run left behind, and no other."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,6 +12,7 @@ from dataclasses import asdict
 from noeira_tui.core.owner import Life, ProcessOwner
 
 _POLL_S = 0.02
+_PR_SET_PDEATHSIG = 1
 
 
 def to_notes(owner: ProcessOwner) -> dict[str, object]:
@@ -30,6 +32,17 @@ def from_notes(notes: Mapping[str, object]) -> ProcessOwner | None:
         )
     except (KeyError, ValueError):
         return None
+
+
+def die_with(parent: int) -> None:
+    """Let the kernel end this process when `parent` ends, where it can (Linux)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        # It died before the kernel was asked to tell.
+        os._exit(1)
 
 
 def end(owner: ProcessOwner, *, patience_s: float = 5.0) -> bool:

@@ -15,7 +15,7 @@ import queue
 import re
 import secrets
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import SplitResult, urlsplit
@@ -27,6 +27,7 @@ from noeira_tui.service.presign import Signer, object_url
 
 _TIMEOUT_S = 30.0
 _IDLE_CONNECTIONS = 16
+_PIECE_BYTES = 1024**2
 
 
 _log = logging.getLogger("noeira_tui.service")
@@ -59,15 +60,28 @@ class StoredObject:
 class ObjectStore:
     """One bucket of an S3 store. May be shared between threads; idle connections are kept and used again.
 
-    `endpoint` is where the service reaches it, `public_endpoint` where clients do.
+    `endpoint` is where the service reaches it, `public_endpoint` where clients do, both without the bucket; `style`
+    says where its name goes (`path` or `host`). Objects of up to `hash_up_to_bytes` are read to learn their digest
+    where the store keeps none, which is usual after a plain PUT.
     """
 
-    def __init__(self, endpoint: str, bucket: str, signer: Signer, public_endpoint: str | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        bucket: str,
+        signer: Signer,
+        public_endpoint: str | None = None,
+        *,
+        style: str = "path",
+        hash_up_to_bytes: int = 0,
+    ) -> None:
         self.endpoint = endpoint.rstrip("/")
         self.bucket = bucket
         self.public_endpoint = (public_endpoint or endpoint).rstrip("/")
         self._signer = signer
-        self._address = urlsplit(self.endpoint)
+        self._style = style
+        self._hash_up_to_bytes = hash_up_to_bytes
+        self._address = urlsplit(object_url(self.endpoint, bucket, style=style))
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(_IDLE_CONNECTIONS)
 
     @property
@@ -76,11 +90,11 @@ class ObjectStore:
 
     def presign_get(self, key: str, expires_s: int, endpoint: str | None = None) -> PresignedUrl:
         """A URL to read an object with; `endpoint` replaces the public one."""
-        return self._signer.presign("GET", object_url(endpoint or self.public_endpoint, self.bucket, key), expires_s)
+        return self._signer.presign("GET", self._url(key, endpoint or self.public_endpoint), expires_s)
 
     def presign_put(self, key: str, expires_s: int, endpoint: str | None = None) -> PresignedUrl:
         """A URL for one plain PUT of an object; `endpoint` replaces the public one."""
-        return self._signer.presign("PUT", object_url(endpoint or self.public_endpoint, self.bucket, key), expires_s)
+        return self._signer.presign("PUT", self._url(key, endpoint or self.public_endpoint), expires_s)
 
     def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
         """What is stored under a key; None when nothing is. Without `digest` only the size. Raises StoreError."""
@@ -90,7 +104,10 @@ class ObjectStore:
         length = headers.get("content-length")
         if status != 200 or length is None or not length.isdigit():
             raise self._refused("HEAD", status)
-        return StoredObject(int(length), _sha256_of(headers.get("x-amz-checksum-sha256")))
+        stored = StoredObject(int(length), _sha256_of(headers.get("x-amz-checksum-sha256")))
+        if digest and stored.sha256 is None and stored.size_bytes <= self._hash_up_to_bytes:
+            return self._read_through(key)
+        return stored
 
     def read(self, key: str) -> bytes:
         """The contents of a small object. Raises StoreError."""
@@ -135,6 +152,7 @@ class ObjectStore:
 
     def copy(self, source: str, target: str) -> None:
         """Copy an object inside the bucket (at most 5 GiB, the S3 limit). Raises StoreError."""
+        # Named by path in any style.
         where = urlsplit(object_url(self.endpoint, self.bucket, source)).path
         status, _, body = self._call("PUT", target, extra={"x-amz-copy-source": where})
         # S3 may answer 200 and report the failure in the body.
@@ -152,6 +170,12 @@ class ObjectStore:
         if status not in {200, 409}:
             raise self._refused("PUT bucket", status)
 
+    def check(self) -> None:
+        """Raise StoreError unless the store answers for the bucket."""
+        status, _, _ = self._call("HEAD", "")
+        if status != 200:
+            raise self._refused("HEAD bucket", status)
+
     def close(self) -> None:
         """Close idle connections."""
         while True:
@@ -159,6 +183,18 @@ class ObjectStore:
                 self._idle.get_nowait().close()
             except queue.Empty:
                 return
+
+    def _read_through(self, key: str) -> StoredObject | None:
+        counted = _Counted()
+        status, _, _ = self._call("GET", key, reader=counted.read)
+        if status == 404:
+            return None
+        if status != 200:
+            raise self._refused("GET", status)
+        return StoredObject(counted.size_bytes, counted.sha256)
+
+    def _url(self, key: str, endpoint: str) -> str:
+        return object_url(endpoint, self.bucket, key, style=self._style)
 
     def _refused(self, what: str, status: int) -> StoreError:
         return StoreError(
@@ -170,18 +206,24 @@ class ObjectStore:
         )
 
     def _call(
-        self, method: str, key: str, *, extra: dict[str, str] | None = None, data: bytes = b""
+        self,
+        method: str,
+        key: str,
+        *,
+        extra: dict[str, str] | None = None,
+        data: bytes = b"",
+        reader: Callable[[http.client.HTTPResponse], bytes] = http.client.HTTPResponse.read,
     ) -> tuple[int, dict[str, str], bytes]:
-        url = object_url(self.endpoint, self.bucket, key)
+        url = self._url(key, self.endpoint)
         digest = hashlib.sha256(data).hexdigest()
         headers = self._signer.headers(method, url, extra=extra, payload_sha256=digest)
         body = data if method == "PUT" else None
         connection, reused = self._take()
         while True:
             try:
-                connection.request(method, urlsplit(url).path, body=body, headers=headers)
+                connection.request(method, urlsplit(url).path or "/", body=body, headers=headers)
                 response = connection.getresponse()
-                content = response.read()
+                content = reader(response)
             except (http.client.HTTPException, OSError) as err:
                 connection.close()
                 # The store may have closed an idle connection; every call here can be repeated.
@@ -209,6 +251,22 @@ class ObjectStore:
             self._idle.put_nowait(connection)
         except queue.Full:
             connection.close()
+
+
+class _Counted:
+    """Reads an answer piece by piece, keeping only its size and digest; a repeated call begins anew."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self.sha256 = ""
+
+    def read(self, response: http.client.HTTPResponse) -> bytes:
+        self.size_bytes, digest = 0, hashlib.sha256()
+        while piece := response.read(_PIECE_BYTES):
+            self.size_bytes += len(piece)
+            digest.update(piece)
+        self.sha256 = digest.hexdigest()
+        return b""
 
 
 def _connect(address: SplitResult) -> http.client.HTTPConnection:

@@ -12,7 +12,6 @@ import fcntl
 import json
 import logging
 import os
-import signal
 import socket
 import sys
 import threading
@@ -21,12 +20,11 @@ from pathlib import Path
 
 from noeira_tui.core.files import write_atomically
 from noeira_tui.core.owner import ProcessOwner
-from noeira_tui.service.processes import to_notes
+from noeira_tui.service.processes import die_with, to_notes
 
 READY = "ready"
 LOCKED_EXIT = 75
 _LOCK_PATIENCE_S = 8.0
-_PR_SET_PDEATHSIG = 1
 
 
 def main() -> int:
@@ -39,7 +37,7 @@ def main() -> int:
     options = parser.parse_args()
 
     if options.parent:
-        _die_with(options.parent)
+        die_with(options.parent)
     threading.Thread(target=_die_with_pipe, name="parent", daemon=True).start()
     lock = _locked(options.folder / "store.lock")
     if lock is None:
@@ -48,16 +46,6 @@ def main() -> int:
     _remove_leftovers(options.data_dir)
     _serve(socket.socket(fileno=options.socket), options.data_dir)
     return 0
-
-
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        # It died before the kernel was asked to tell.
-        os._exit(1)
 
 
 def _die_with_pipe() -> None:

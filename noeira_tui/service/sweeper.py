@@ -7,17 +7,28 @@ a download URL may use it until it expires, and whoever offers equal contents me
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
+from noeira_tui.service import audit
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
 from noeira_tui.service.store import ObjectStore
-from noeira_tui.service.tables import Blob, Dataset, DatasetUpload, FileUpload, ProjectFile, RecordingFile, RevisionFile
+from noeira_tui.service.tables import (
+    Blob,
+    Dataset,
+    DatasetUpload,
+    DoomedObject,
+    FileUpload,
+    ProjectFile,
+    RecordingFile,
+    RevisionFile,
+)
 from noeira_tui.service.tables import now as moment_now
 
 _log = logging.getLogger("noeira_tui.service")
@@ -36,23 +47,32 @@ class Swept:
 
 
 class Sweeper:
-    """Sweeps one service's database and bucket; several may run at once."""
+    """Sweeps one service's database and bucket; of several instances on one database, one at a time does."""
 
     def __init__(self, config: ServiceConfig, database: Database, store: ObjectStore) -> None:
         self._database = database
         self._store = store
+        self._audit_days = config.audit_days
         # A transfer may have begun just before its URL expired.
         self._blob_grace = timedelta(seconds=config.download_expiry_s) + _DOWNLOAD_MAY_TAKE
         self._upload_grace = timedelta(seconds=config.upload_expiry_s) + _UPLOAD_MAY_TAKE
 
     def sweep(self, now: datetime | None = None) -> Swept:
         """Mark what is unnamed, remove what was for long enough. Raises StoreError, or SQLAlchemy's DBAPIError."""
-        now = now or moment_now()
-        self._mark(now)
-        swept = Swept(self._remove_blobs(now), self._remove_uploads(now), self._remove_strays(now))
+        with self._database.alone() as alone:
+            # Another instance is at it: what it leaves is for its next sweep.
+            swept = self._sweep(now or moment_now()) if alone else Swept(0, 0, 0)
         if swept != Swept(0, 0, 0):
             _log.info("swept %d contents, %d registrations, %d stray objects", swept.blobs, swept.uploads, swept.strays)
         return swept
+
+    def _sweep(self, now: datetime) -> Swept:
+        self._mark(now)
+        blobs, uploads = self._remove_blobs(now), self._remove_uploads(now)
+        self._remove_doomed()
+        with self._database.write() as session:
+            audit.forget(session, self._audit_days)
+        return Swept(blobs, uploads, self._remove_strays(now))
 
     def _mark(self, now: datetime) -> None:
         for lot in self._lots(select(Blob.pk).where(Blob.unnamed_since.is_(None), ~_named())):
@@ -69,10 +89,10 @@ class Sweeper:
             try:
                 with self._database.write() as session:
                     keys = list(session.scalars(delete(Blob).where(Blob.pk.in_(lot), *ripe).returning(Blob.object_key)))
+                    _doom(session, keys, now)
             except IntegrityError:
                 # One of them was named at this very moment; the others are for the next sweep.
                 continue
-            self._store.discard(keys)
             removed += len(keys)
         return removed
 
@@ -83,9 +103,23 @@ class Sweeper:
                 with self._database.write() as session:
                     keys = set(session.scalars(delete(table).where(table.pk.in_(lot)).returning(table.object_key)))
                     named = set(session.scalars(select(Blob.object_key).where(Blob.object_key.in_(keys))))
-                self._store.discard(keys - named)
+                    _doom(session, keys - named, now)
                 removed += len(keys)
         return removed
+
+    def _remove_doomed(self) -> None:
+        """Remove from the store what lost its row, now or in a sweep that was killed or refused by the store."""
+        with self._database.read() as session:
+            doomed = list(session.scalars(select(DoomedObject.object_key)))
+        for start in range(0, len(doomed), _LOT):
+            gone = []
+            try:
+                for key in doomed[start : start + _LOT]:
+                    self._store.delete(key)
+                    gone.append(key)
+            finally:
+                with self._database.write() as session:
+                    session.execute(delete(DoomedObject).where(DoomedObject.object_key.in_(gone)))
 
     def _remove_strays(self, now: datetime) -> int:
         """Objects of the embedded store that lost their row to a kill between two steps."""
@@ -107,6 +141,10 @@ class Sweeper:
             found = list(session.scalars(query))
         for start in range(0, len(found), _LOT):
             yield found[start : start + _LOT]
+
+
+def _doom(session: Session, keys: Iterable[str], now: datetime) -> None:
+    session.add_all(DoomedObject(object_key=key, since=now) for key in keys)
 
 
 def _named() -> ColumnElement[bool]:

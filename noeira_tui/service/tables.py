@@ -38,10 +38,12 @@ Pk = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Base(DeclarativeBase):
-    type_annotation_map = {datetime: UtcTime, int: BigInteger, str: String, dict[str, Any]: JSON}  # noqa: RUF012
+    type_annotation_map = {datetime: UtcTime, int: BigInteger, str: String, dict[str, Any]: JSON, list[str]: JSON}  # noqa: RUF012
 
 
 class SchemaVersion(Base):
+    """What releases before migrations look at, so that they refuse a database that is newer than they are."""
+
     __tablename__ = "schema_version"
     version: Mapped[int] = mapped_column(Pk, primary_key=True, autoincrement=False)
 
@@ -212,3 +214,29 @@ class RevisionFile(Base):
     path: Mapped[str] = mapped_column(primary_key=True)
     blob_pk: Mapped[int] = mapped_column(ForeignKey("blobs.pk"), index=True)
     blob: Mapped[Blob] = relationship(lazy="raise")
+
+
+class AuditEvent(Base):
+    """Who did what, once a request: `subject` is what it was done to, `paths` the files of it, if any.
+
+    `key_id` is None for what the command line on the service's own box did. Events outlive keys and subjects.
+    """
+
+    __tablename__ = "audit_events"
+    __table_args__ = (Index("audit_events_of_account", "account_pk", "pk"),)
+    pk: Mapped[int] = mapped_column(Pk, primary_key=True)
+    at: Mapped[datetime] = mapped_column(default=now, index=True)
+    account_pk: Mapped[int] = mapped_column(ForeignKey("accounts.pk"))
+    key_id: Mapped[str | None]
+    action: Mapped[str]
+    subject: Mapped[str]
+    paths: Mapped[list[str]]
+    size_bytes: Mapped[int | None]
+
+
+class DoomedObject(Base):
+    """An object that lost its row in the same transaction and is to be removed from the store."""
+
+    __tablename__ = "doomed_objects"
+    object_key: Mapped[str] = mapped_column(primary_key=True)
+    since: Mapped[datetime] = mapped_column(default=now)

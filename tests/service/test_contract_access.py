@@ -11,6 +11,7 @@ from tests.support.service_client import Caller, facts, put
 from tests.support.service_fixture import RunningService
 
 ROUTES = [
+    ("GET", "/audit"),
     ("GET", "/datasets"),
     ("GET", "/datasets/a-v1"),
     ("POST", "/datasets"),
@@ -58,7 +59,7 @@ def test_every_route_is_in_this_suite(catalog: RunningService) -> None:
         ]
         assert matching, (method, path)
         served.discard(min(matching, key=lambda one: one[1].count("{")))
-    assert served == {("GET", "/")}
+    assert served == {("GET", path) for path in ("/", "/healthz", "/readyz", "/metrics")}
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)

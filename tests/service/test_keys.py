@@ -8,13 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
 from noeira_tui.core.errors import ConfigError, StateError
 from noeira_tui.service.config import database_url_of
-from noeira_tui.service.database import SCHEMA_VERSION, Database
+from noeira_tui.service.database import Database
 from noeira_tui.service.keys import Access, KeyCheck, KeyFacts, KeyStore, Scope
-from noeira_tui.service.tables import SchemaVersion
 
 
 @pytest.fixture
@@ -76,15 +74,6 @@ def test_scopes_include_each_other() -> None:
         [True, True, False],
         [True, True, True],
     ]
-
-
-def test_a_database_of_a_newer_version_is_refused(keys: KeyStore, url: str) -> None:
-    database = Database(url)
-    with database.write() as session:
-        session.execute(update(SchemaVersion).values(version=SCHEMA_VERSION + 1))
-    with pytest.raises(StateError, match="newer version") as caught:
-        KeyStore(url)
-    assert caught.value.hint
 
 
 def test_a_database_that_cannot_be_used_is_named(tmp_path: Path) -> None:

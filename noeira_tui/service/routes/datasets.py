@@ -7,10 +7,12 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import DatasetRow, NewDataset, RowStatus, format_time
+from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import CompleteBody, DatasetBody
 from noeira_tui.service.contents import (
     Contents,
     adopt,
+    lock_contents,
     look_at_upload,
     readable_blob,
     readable_blobs,
@@ -62,6 +64,7 @@ def register_dataset(call: Authorised, body: DatasetBody) -> Json:
     with call.database.write() as session:
         row = session.scalar(_by_id(call, dataset_id))
         if row is None:
+            call.bounds.new_dataset(session, call.access)
             row = Dataset(account_pk=call.access.account_pk, id=dataset_id, name=facts.name, version=facts.version)
             session.add(row)
         elif (row.name, row.version) != (facts.name, facts.version):
@@ -76,6 +79,7 @@ def register_dataset(call: Authorised, body: DatasetBody) -> Json:
                 dataset_pk=row.pk, api_key_id=call.access.key_id, object_key=object_key, facts=facts.to_json()
             )
         )
+        call.note(session, Action.REGISTERED, f"datasets/{dataset_id}")
     return {"id": dataset_id, "object_key": object_key, "bucket": call.store.bucket, **call.links.upload(object_key)}
 
 
@@ -99,12 +103,16 @@ def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> J
         if _was_completed(upload, contents):
             call.store.discard(looked.leftovers(None))
             return done
+        lock_contents(session, call.access)
         known = readable_blobs(session, call.access, [contents.sha256])
+        if contents not in known:
+            call.bounds.new_bytes(session, call.access, contents.size_bytes)
         blob = adopt(session, call.access, looked, known)
         row = session.scalars(_by_id(call, dataset_id)).one()
         row.blob_pk, row.updated_at = blob.pk, now()
         _take_facts(row, NewDataset(**upload.facts))
         upload.completed_sha256, upload.completed_bytes = contents.sha256, contents.size_bytes
+        call.note(session, Action.COMPLETED, f"datasets/{dataset_id}", size_bytes=contents.size_bytes)
     call.store.discard(looked.leftovers(blob))
     return done
 
@@ -115,6 +123,7 @@ def remove_dataset(call: Authorised, dataset_id: str) -> None:
     call.refuse_project_keys()
     with call.database.write() as session:
         session.delete(_find(session, call, dataset_id))
+        call.note(session, Action.DELETED, f"datasets/{dataset_id}")
 
 
 def _by_id(call: Call, dataset_id: str) -> Select[Dataset]:

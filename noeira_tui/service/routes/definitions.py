@@ -7,8 +7,9 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
+from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import DefinitionBody
-from noeira_tui.service.contents import Contents, adopt, look_at_upload, readable_blobs
+from noeira_tui.service.contents import Contents, adopt, lock_contents, look_at_upload, readable_blobs
 from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
 from noeira_tui.service.finding import check_path, find_project
 from noeira_tui.service.problems import RequestRefusedError
@@ -60,8 +61,12 @@ def offer_definition(call: Authorised, slug: str, body: DefinitionBody) -> JSONR
         _compare(row, body)
         blob = readable_blobs(session, call.access, [body.sha256]).get(body.contents)
         if blob is not None:
-            _swap(session, project, row, body.path, blob)
+            _swap(session, call, project, row, body.path, blob)
+            call.note(session, Action.COMPLETED, f"projects/{slug}", [body.path], body.size_bytes)
             return unchanged
+        if row is None:
+            call.bounds.new_definition(session, project)
+        call.bounds.new_bytes(session, call.access, body.size_bytes)
         object_key = fresh_object_key(body.path)
         session.add(
             FileUpload(
@@ -73,6 +78,7 @@ def offer_definition(call: Authorised, slug: str, body: DefinitionBody) -> JSONR
                 object_key=object_key,
             )
         )
+        call.note(session, Action.REGISTERED, f"projects/{slug}", [body.path], body.size_bytes)
     return JSONResponse({"path": body.path, **call.links.upload(object_key)}, 201)
 
 
@@ -102,10 +108,12 @@ def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Js
             opened = {upload.object_key: upload for upload in _open_uploads(session, call, project, body)}
             if looked.object_key not in opened:
                 raise RequestRefusedError(409, "Completed meanwhile by another request", current_sha256=_digest(row))
+            lock_contents(session, call.access)
             known = readable_blobs(session, call.access, [body.sha256])
             blob = adopt(session, call.access, looked, known)
             opened[looked.object_key].completed_at = now()
-            _swap(session, project, row, body.path, blob)
+            _swap(session, call, project, row, body.path, blob)
+            call.note(session, Action.COMPLETED, f"projects/{slug}", [body.path], body.size_bytes)
     call.store.discard(looked.leftovers(blob))
     return done
 
@@ -141,8 +149,9 @@ def _compare(row: ProjectFile | None, body: DefinitionBody) -> None:
         raise RequestRefusedError(409, f"{body.path} was changed by someone else", current_sha256=current)
 
 
-def _swap(session: Session, project: Project, row: ProjectFile | None, path: str, blob: Blob) -> None:
+def _swap(session: Session, call: Call, project: Project, row: ProjectFile | None, path: str, blob: Blob) -> None:
     if row is None:
+        call.bounds.new_definition(session, project)
         session.add(ProjectFile(project_pk=project.pk, path=path, blob_pk=blob.pk))
     else:
         row.blob_pk, row.updated_at = blob.pk, now()

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy import func, select
 
 from noeira_tui.catalog.wire import ProjectRow, RecordingRow, format_time
+from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import ProjectBody, RecordingBody
 from noeira_tui.service.context import Authorised, Json, ProtectedRoute
 from noeira_tui.service.finding import check_segment, find_project, find_recording, projects_of
@@ -47,6 +48,8 @@ def put_project(call: Authorised, slug: str, body: ProjectBody | None = None) ->
     with call.database.write() as session:
         row = session.scalar(projects_of(call).where(Project.slug == slug))
         if row is None:
+            call.bounds.new_project(session, call.access)
+            call.note(session, Action.REGISTERED, f"projects/{slug}")
             row = Project(account_pk=call.access.account_pk, slug=slug, description=description)
             session.add(row)
         elif description is not None and description != row.description:
@@ -87,6 +90,8 @@ def put_recording(call: Authorised, slug: str, name: str, body: RecordingBody) -
         project = find_project(session, call, slug)
         row = session.scalar(select(Recording).where(Recording.project_pk == project.pk, Recording.name == name))
         if row is None:
+            call.bounds.new_recording(session, project)
+            call.note(session, Action.REGISTERED, f"projects/{slug}/datasets/{name}")
             row = Recording(project_pk=project.pk, name=name)
             session.add(row)
         for field in ("n_episodes", "n_frames", "fps"):
@@ -103,6 +108,7 @@ def remove_recording(call: Authorised, slug: str, name: str) -> None:
     """Forget a recording with its files and revisions."""
     with call.database.write() as session:
         session.delete(find_recording(session, call, slug, name, lock=True))
+        call.note(session, Action.DELETED, f"projects/{slug}/datasets/{name}")
 
 
 def _recording_row(row: Recording, file_count: int, ready_count: int, size_bytes: int) -> RecordingRow:

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from noeira_tui.catalog.wire import format_time
 from noeira_tui.service import revisions
+from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import RevisionBody
 from noeira_tui.service.context import Authorised, Json, ProtectedRoute
 from noeira_tui.service.finding import check_path, find_recording
@@ -54,6 +55,9 @@ def commit_revision(call: Authorised, slug: str, name: str, body: RevisionBody, 
     with call.database.write() as session:
         recording = find_recording(session, call, slug, name, lock=True)
         committed = revisions.commit_named(session, call.access, recording, body.files, body.n_episodes, body.n_frames)
+        if committed.created:
+            call.bounds.made_revision(session, recording)
+            call.note(session, Action.COMMITTED, f"{_subject(slug, name)}/revisions/{committed.revision.number}")
         return _committed(committed, response)
 
 
@@ -62,7 +66,10 @@ def restore_revision(call: Authorised, slug: str, name: str, number: Number, res
     """Make an old revision the newest again; repeated, it is answered 200."""
     with call.database.write() as session:
         recording = find_recording(session, call, slug, name, lock=True)
-        return _committed(revisions.restore(session, recording, number), response)
+        restored = revisions.restore(session, recording, number)
+        if restored.created:
+            call.note(session, Action.RESTORED, f"{_subject(slug, name)}/revisions/{number}")
+        return _committed(restored, response)
 
 
 @router.delete("/{number}", status_code=204)
@@ -75,6 +82,11 @@ def remove_revision(call: Authorised, slug: str, name: str, number: Number) -> N
         if newest is not None and newest.pk == row.pk:
             raise RequestRefusedError(409, f"Revision {number} is the newest of {name}: restore another one first")
         session.delete(row)
+        call.note(session, Action.DELETED, f"{_subject(slug, name)}/revisions/{number}")
+
+
+def _subject(slug: str, name: str) -> str:
+    return f"projects/{slug}/datasets/{name}"
 
 
 def _committed(committed: revisions.Committed, response: Response) -> Json:
