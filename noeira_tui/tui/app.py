@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -20,9 +20,6 @@ from noeira_tui.tui.screens.painter import SHORT_FROM, TALL_FROM
 from noeira_tui.tui.styles import style_sheet
 from noeira_tui.tui.themes import DARK, LIGHT, look_variables
 from noeira_tui.tui.threads import is_over_ssh
-
-if TYPE_CHECKING:
-    from noeira_tui.core.settings import Settings
 
 Clock = Callable[[], float]
 
@@ -89,13 +86,6 @@ def make_app(
 ) -> NoeiraApp:
     """The app on a box. `glyphs` are chosen by the locale, `clock` is the time of day unless a test brings another."""
     return NoeiraApp(box, read_only=read_only, glyphs=glyphs or glyphs_for(os.environ), clock=clock)
-
-
-def open_app(settings: Settings, *, read_only: bool = False) -> int:
-    """Run the app on this box. What the box itself needs is imported after the first paint; else like `run`."""
-    from noeira_tui.tui.lazy_box import LazyBox
-
-    return run(LazyBox(settings), read_only=read_only)
 
 
 def run(box: BoxLike, *, read_only: bool = False) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -82,7 +83,11 @@ class MainScreen(Screen[None]):
         self.set_class(self.board.glyphs.is_ascii, "-ascii")
         self.painter.paint()
         # The first picture is asked for only once something is on screen.
-        self.call_after_refresh(self.watcher.start)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        gc.enable()  # `open_app` let it rest
+        self.watcher.start()
 
     def on_unmount(self) -> None:
         self.watcher.stop()
@@ -294,11 +299,12 @@ class MainScreen(Screen[None]):
 
     def _ask_verdict(self) -> None:
         """Ask the box what can be done with the highlighted dataset, once the cursor rests."""
+        row = self.current
+        if row is None or row.is_heading or row.place is not Place.CATALOG:
+            return
         from noeira_tui.overview.picture import DatasetView
 
-        row = self.current
-        if row is None or not isinstance(row.subject, DatasetView):
-            return
+        assert isinstance(row.subject, DatasetView)
         dataset = row.subject
         if self._verdict is not None and self._verdict[0] == dataset:
             return
