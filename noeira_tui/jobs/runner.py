@@ -26,6 +26,9 @@ from noeira_tui.transfer.facts import TransferContext
 BEAT_EVERY_S = 0.25
 _QUIET_BEAT_EVERY_S = 5.0
 _SLOT_POLL_S = 0.25
+_SLOT_POLL_MAX_S = 2.0
+_WRITING_SHARE = 0.2
+"""At most this share of the time is spent writing progress, so that slow disks and network homes are not kept busy."""
 
 
 class _Beat:
@@ -41,6 +44,7 @@ class _Beat:
         self._thread = threading.Thread(target=self._run, name=f"job-{record.id}-beat", daemon=True)
         self._written: tuple[ProgressSnapshot, bool] | None = None
         self._written_at = float("-inf")
+        self._write_took_s = 0.0
         self.asked_to_cancel = False
 
     def __enter__(self) -> _Beat:
@@ -66,11 +70,13 @@ class _Beat:
         snapshot = self._work.progress.snapshot()
         seen = (replace(snapshot, elapsed_s=0.0), cancel.is_paused)
         now = time.monotonic()
-        if seen == self._written and now - self._written_at < _QUIET_BEAT_EVERY_S:
+        since_s = now - self._written_at
+        if since_s < self._write_took_s / _WRITING_SHARE or (seen == self._written and since_s < _QUIET_BEAT_EVERY_S):
             request = self._store.request(self._job_id, self._owner)
         else:
             request = self._store.beat(self._job_id, self._owner, snapshot, paused=cancel.is_paused)
-            self._written, self._written_at = seen, now
+            self._written, self._written_at = seen, time.monotonic()
+            self._write_took_s = min(self._written_at - now, _QUIET_BEAT_EVERY_S)
         if request is Request.CANCEL:
             self.asked_to_cancel = True
             cancel.cancel()
@@ -169,20 +175,22 @@ def _wait_for_slot(store: JobStore, record: JobRecord, slots: int, cancel: Cance
     """Wait until the job may run; False when it was cancelled meanwhile."""
     assert record.owner is not None
     told_at = time.monotonic()
-    while not store.try_start(record.id, slots):
-        now = store.peek(record.id)
+    while True:
+        now, ahead = store.in_line(record.id)
         if now.owner != record.owner or not now.is_live:
             return False
         if now.request is Request.CANCEL:
             store.finish(record.id, JobState.CANCELLED, now.progress, owner=record.owner)
             return False
+        if store.try_start(record.id, slots):
+            return True
         if time.monotonic() - told_at >= _QUIET_BEAT_EVERY_S:
             # Also look for runners that died: nobody else may be there to free their slots.
             store.reap()
             store.wait(record.id, record.owner)
             told_at = time.monotonic()
-        cancel.sleep(_SLOT_POLL_S)
-    return True
+        # Who comes later looks less often: every look keeps the running jobs from writing for a moment.
+        cancel.sleep(min(_SLOT_POLL_S * max(1, 1 + ahead - slots), _SLOT_POLL_MAX_S))
 
 
 def run_foreground(settings: Settings, kind: AnyKind, work: Work) -> AnyOutcome:

@@ -96,7 +96,7 @@ class JobStore:
         with self._db.reading(_SCHEMA) as connection:
             row = connection.execute("SELECT * FROM jobs WHERE id = ?", (job_id,)).fetchone()
         if row is None:
-            raise JobError(f"There is no job {job_id}.", hint="`noeira-tui jobs list` shows the jobs of this box.")
+            raise _no_such(job_id)
         return record_of(row)
 
     def list(self) -> tuple[JobRecord, ...]:
@@ -173,6 +173,15 @@ class JobStore:
                 (JobState.RUNNING, now, now, job_id),
             )
         return True
+
+    def in_line(self, job_id: int) -> tuple[JobRecord, int]:
+        """A queued job as it is, and how many jobs hold the slots or go before it. Raises JobError for no job."""
+        with self._db.reading(_SCHEMA) as connection:
+            row = connection.execute("SELECT * FROM jobs WHERE id = ?", (job_id,)).fetchone()
+            ahead = _ahead(connection, job_id)
+        if row is None:
+            raise _no_such(job_id)
+        return record_of(row), ahead
 
     def wait(self, job_id: int, owner: ProcessOwner) -> None:
         """Say that a queued job's process still waits for its slot."""
@@ -310,14 +319,20 @@ def _may_start(connection: sqlite3.Connection, job_id: int, slots: int) -> bool:
     row = connection.execute("SELECT state, request, takes_slot FROM jobs WHERE id = ?", (job_id,)).fetchone()
     if row is None or row["state"] != JobState.QUEUED or request_of(row["request"]) is not Request.NONE:
         return False
-    if not row["takes_slot"]:
-        return True
+    return not row["takes_slot"] or _ahead(connection, job_id) < slots
+
+
+def _ahead(connection: sqlite3.Connection, job_id: int) -> int:
     # Jobs that run in the foreground, and paused ones, hold no slot; one that is asked to stand still lets others pass.
-    ahead = connection.execute(
+    count: int = connection.execute(
         "SELECT COUNT(*) FROM jobs WHERE takes_slot AND (state = ? OR (state = ? AND id < ? AND request != ?))",
         (JobState.RUNNING, JobState.QUEUED, job_id, Request.PAUSE),
     ).fetchone()[0]
-    return bool(ahead < slots)
+    return count
+
+
+def _no_such(job_id: int) -> JobError:
+    return JobError(f"There is no job {job_id}.", hint="`noeira-tui jobs list` shows the jobs of this box.")
 
 
 def _is_gone(row: sqlite3.Row, now: float) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -186,6 +188,32 @@ def test_an_idle_job_still_beats(
     errand(lambda work: until(lambda: len(beats) >= 3))
     runner.run_recorded(store, job, work)
     assert len({replace(progress, elapsed_s=0) for progress in beats}) == 1
+
+
+def test_a_slow_disk_is_written_to_less_often_and_cancels_are_still_heard(
+    store: JobStore, job: JobRecord, work: Work, errand: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beats: list[float] = []
+    beat = store.beat
+
+    def slow(job_id: int, owner: ProcessOwner, progress: ProgressSnapshot, *, paused: bool = False) -> Request:
+        began = time.monotonic()
+        while time.monotonic() < began + 0.05:
+            work.progress.advance(1)
+        beats.append(began)
+        return beat(job_id, owner, progress, paused=paused)
+
+    def do(work: Work) -> None:
+        until(lambda: len(beats) >= 4)
+        store.ask(job.id, Request.CANCEL)
+        until_cancelled(work)
+
+    monkeypatch.setattr(store, "beat", slow)
+    errand(do)
+    with pytest.raises(CancelledError):
+        runner.run_recorded(store, job, work)
+    assert min(later - earlier for earlier, later in pairwise(beats)) >= 0.05 / runner._WRITING_SHARE
+    assert store.get(job.id).state is JobState.CANCELLED
 
 
 def test_progress_that_cannot_be_written_is_said_once_and_work_goes_on(

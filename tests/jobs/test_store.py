@@ -141,6 +141,18 @@ def test_what_is_over_does_not_start(store: JobStore, spec: JobSpec, me: Process
     assert not store.try_start(99, 2)
 
 
+def test_how_many_go_before(store: JobStore, spec: JobSpec, me: ProcessOwner) -> None:
+    running(store, spec, me)
+    store.create(replace(spec, takes_slot=False), owner=me)
+    waiting = [store.take_up(store.create(spec).id, me).id for _ in range(3)]
+    assert [store.in_line(job)[1] for job in waiting] == [1, 2, 3]
+    assert store.in_line(waiting[0])[0] == store.peek(waiting[0])
+    store.ask(waiting[0], Request.PAUSE)
+    assert [store.in_line(job)[1] for job in waiting] == [1, 1, 2]
+    with pytest.raises(JobError, match="There is no job 99"):
+        store.in_line(99)
+
+
 def test_to_ask_for_a_slot_writes_nothing(store: JobStore, spec: JobSpec, me: ProcessOwner, db: StateDb) -> None:
     """Fifty waiting jobs ask two hundred times a second; the running ones must not wait for them."""
     running(store, spec, me)
