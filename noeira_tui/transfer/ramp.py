@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MAX_CONNECTIONS = 32
 _FEWEST = 2
-_SECOND_STEP = 4
+_GROWTH = 4
 _WINDOW_S = 0.06
 _LONG_WINDOW_S = 1.0
 _ENOUGH_A_CONNECTION_BYTES = 1 << 20
@@ -16,10 +16,10 @@ _MAX_LAG_BYTES = 192 << 20
 
 
 class Ramp:
-    """Doubles the connections while the rate follows, steps back when it does not, and asks again later.
+    """Multiplies the connections while the rate follows, steps back when it does not, and asks again later.
 
-    Object stores cap each connection, so there doubling nearly doubles the rate; where the link, the disk or the hash
-    is the limit, more connections only cost. One thread observes; the others only set numbers.
+    Object stores cap each connection, so there the rate nearly follows the number; where the link, the disk or the
+    hash is the limit, more connections only cost. One thread observes; the others only set numbers.
     """
 
     def __init__(self, now: float) -> None:
@@ -28,6 +28,7 @@ class Ramp:
         self._since = now
         self._moved = 0
         self._before = 0.0
+        self._former = 1
         self._pause_s = _FIRST_PAUSE_S
         self._held_until = 0.0
         self._stumbled_until = 0.0
@@ -57,14 +58,16 @@ class Ramp:
         self._restart_window(now, moved)
         if now < self._held_until:
             return
-        if lag_bytes > _MAX_LAG_BYTES or rate < self._before * _WORTH_IT:
-            self._step_back(now)
+        if lag_bytes > _MAX_LAG_BYTES:
+            self._settle(now, self.target // 2)
+        elif rate < self._before * _WORTH_IT:
+            self._settle(now, self._former)
         elif self.target < MAX_CONNECTIONS:
-            self._before = rate
-            self.target = min(MAX_CONNECTIONS, max(_SECOND_STEP, self.target * 2))
+            self._before, self._former = rate, self.target
+            self.target = min(MAX_CONNECTIONS, self.target * _GROWTH)
 
-    def _step_back(self, now: float) -> None:
-        self.target = min(self.target, max(_FEWEST, self.target // 2))
+    def _settle(self, now: float, target: int) -> None:
+        self.target = min(self.target, max(_FEWEST, target))
         self._before = 0.0
         self._held_until = now + self._pause_s
         self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
