@@ -11,7 +11,7 @@ from noeira_tui.catalog.wire import format_time
 from noeira_tui.cli.command import Cli, command
 from noeira_tui.cli.extras import needs_extra
 from noeira_tui.cli.literal import literal
-from noeira_tui.cli.serve import DatabaseUrl, DataDir, service_dir
+from noeira_tui.cli.serve import DatabaseUrl, DataDir, service_database
 from noeira_tui.cli.table import table
 from noeira_tui.core.errors import ConfigError
 
@@ -33,6 +33,7 @@ def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the key is for.")],
     scope: Annotated[str, typer.Option("--scope", help="read, write or admin.")] = "write",
     project: Annotated[str | None, typer.Option("--project", help="Only this project.", show_default=False)] = None,
+    account: Annotated[str, typer.Option("--account", metavar="A", help="The account it belongs to.")] = "default",
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> int:
@@ -42,7 +43,7 @@ def create(
     """
     if scope not in {"read", "write", "admin"}:
         raise ConfigError(f"--scope is {scope!r}; it is read, write or admin.", title="Wrong use")
-    facts, secret = _store(cli, data_dir, database_url).create(name, scope, project)
+    facts, secret = _store(cli, data_dir, database_url).create(name, scope, project, account)
     if cli.output.json:
         cli.output.data({**_shape(facts), "key": secret})
     else:
@@ -51,18 +52,24 @@ def create(
     return 0
 
 
-def list_(cli: Cli, data_dir: DataDir = None, database_url: DatabaseUrl = None) -> int:
+def list_(
+    cli: Cli,
+    account: Annotated[str | None, typer.Option("--account", metavar="A", help="Only of this account.")] = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> int:
     """The keys, without their secrets.
 
     Example: noeira-tui keys list --json
     """
-    keys = _store(cli, data_dir, database_url).list()
+    keys = _store(cli, data_dir, database_url).list(account)
     if cli.output.json:
         cli.output.data([_shape(key) for key in keys])
         return 0
     rows = [
         (
             key.id,
+            literal(key.account),
             literal(key.name),
             str(key.scope),
             literal(key.project or "all"),
@@ -72,7 +79,7 @@ def list_(cli: Cli, data_dir: DataDir = None, database_url: DatabaseUrl = None) 
         )
         for key in keys
     ]
-    for line in table(("id", "name", "scope", "project", "created", "last used", ""), rows):
+    for line in table(("id", "account", "name", "scope", "project", "created", "last used", ""), rows):
         cli.output.line(line)
     return 0
 
@@ -97,16 +104,9 @@ def revoke(
 
 def _store(cli: Cli, data_dir: Path | None, database_url: str | None) -> KeyStore:
     with needs_extra("server", "The service's database"):
-        from noeira_tui.service.config import database_url_of
         from noeira_tui.service.keys import KeyStore
 
-    folder = service_dir(cli, data_dir)
-    if database_url is None and not folder.is_dir():
-        raise ConfigError(
-            f"There is no service in {folder}.",
-            hint="Start it once with `noeira-tui serve`, or name its folder with --data-dir.",
-        )
-    return KeyStore(database_url or database_url_of(folder))
+    return KeyStore(service_database(cli, data_dir, database_url))
 
 
 def _shape(key: KeyFacts) -> dict[str, object]:

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from noeira_tui import __version__
-from noeira_tui.cli import assets, catalog, dataset, demo, doctor, jobs, keys, openapp, project, serve, status
+from noeira_tui.cli import accounts, assets, catalog, dataset, demo, doctor, jobs, keys, openapp, project, serve, status
 from noeira_tui.cli.command import EnvFileOption, RootOption
 from noeira_tui.cli.output import Output
 from noeira_tui.core.errors import ConfigError
@@ -28,7 +28,7 @@ def build() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_entry)
     status.add(app)
-    for group in (catalog, project, dataset, assets, jobs, keys):
+    for group in (catalog, project, dataset, assets, jobs, keys, accounts):
         app.add_typer(group.app())
     serve.add(app)
     demo.add(app)

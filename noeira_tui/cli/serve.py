@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ import typer
 
 from noeira_tui.cli.command import Cli, command
 from noeira_tui.cli.extras import needs_extra
+from noeira_tui.core.errors import ConfigError
 from noeira_tui.core.paths import absolute
 
 if TYPE_CHECKING:
@@ -19,8 +21,11 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", metavar="D", help="Folder of the service's data.", show_default=False)
 ]
 DatabaseUrl = Annotated[
-    str | None, typer.Option("--database-url", metavar="U", help="Another database than SQLite.", show_default=False)
+    str | None,
+    typer.Option("--database-url", metavar="U", help="Another database than SQLite.", show_default=False),
 ]
+DATA_DIR = "NOEIRA_SERVICE_DATA_DIR"
+DATABASE_URL = "NOEIRA_SERVICE_DATABASE_URL"
 
 
 def add(app: typer.Typer) -> None:
@@ -29,7 +34,9 @@ def add(app: typer.Typer) -> None:
 
 
 def service_dir(cli: Cli, data_dir: Path | None) -> Path:
-    """Folder of the service's data: `--data-dir`, else the platform's data folder."""
+    """Folder of the service's data: `--data-dir`, else NOEIRA_SERVICE_DATA_DIR, else the platform's data folder."""
+    if data_dir is None and os.environ.get(DATA_DIR, "").strip():
+        data_dir = Path(os.environ[DATA_DIR].strip())
     if data_dir is not None:
         return absolute(data_dir, cli.settings.cwd)
     from platformdirs import user_data_path
@@ -37,35 +44,69 @@ def service_dir(cli: Cli, data_dir: Path | None) -> Path:
     return user_data_path("noeira-tui") / "service"
 
 
+def service_database(cli: Cli, data_dir: Path | None, database_url: str | None) -> str:
+    """Address of a service's database: named, else in its folder. Raises ConfigError when there is no such folder."""
+    with needs_extra("server", "The service's database"):
+        from noeira_tui.service.config import database_url_of
+
+    named = database_url or (os.environ.get(DATABASE_URL, "").strip() if data_dir is None else "")
+    if named:
+        return named
+    folder = service_dir(cli, data_dir)
+    if not folder.is_dir():
+        raise ConfigError(
+            f"There is no service in {folder}.",
+            hint="Start it once with `noeira-tui serve`, or name its folder with --data-dir.",
+        )
+    return database_url_of(folder)
+
+
 def serve(
     cli: Cli,
-    host: Annotated[str, typer.Option("--host", metavar="H")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="P", help="0 takes a free one.")] = 8787,
+    host: Annotated[str | None, typer.Option("--host", metavar="H", help="127.0.0.1 by default.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="P", help="8787 by default; 0 takes a free one.")
+    ] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
-    s3_endpoint: Annotated[str | None, typer.Option("--s3-endpoint", metavar="E", show_default=False)] = None,
-    s3_bucket: Annotated[str | None, typer.Option("--s3-bucket", metavar="B", show_default=False)] = None,
-    s3_region: Annotated[str | None, typer.Option("--s3-region", metavar="R", show_default=False)] = None,
-    public_endpoint: Annotated[str | None, typer.Option("--public-endpoint", metavar="E", show_default=False)] = None,
+    s3_endpoint: Annotated[
+        str | None, typer.Option("--s3-endpoint", metavar="E", help="An S3 store instead of its own.")
+    ] = None,
+    s3_bucket: Annotated[str | None, typer.Option("--s3-bucket", metavar="B")] = None,
+    s3_region: Annotated[str | None, typer.Option("--s3-region", metavar="R", help="`auto` for R2.")] = None,
+    s3_style: Annotated[
+        str | None, typer.Option("--s3-style", metavar="S", help="Where the bucket is named: path (default) or host.")
+    ] = None,
+    public_endpoint: Annotated[
+        str | None, typer.Option("--public-endpoint", metavar="E", help="The store's address as clients see it.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Processes that answer requests.")
+    ] = None,
+    log_format: Annotated[str | None, typer.Option("--log-format", metavar="F", help="text (default) or json.")] = None,
 ) -> int:
     """Run the catalog service with its own object store (or any S3); prints the two lines to paste into .env.
 
-    Example: noeira-tui serve --port 8787
+    Every option has a variable, NOEIRA_SERVICE_… (docs/service-settings.md). Example: noeira-tui serve --port 8787
     """
     with needs_extra("server", "The catalog service"):
         from noeira_tui.service.config import ServiceConfig
         from noeira_tui.service.run import serve as run_service
 
     folder = service_dir(cli, data_dir)
-    config = ServiceConfig(
+    config = ServiceConfig.load(
+        os.environ,
         data_dir=folder,
         host=host,
         port=port,
+        workers=workers,
         database_url=database_url,
         s3_endpoint=s3_endpoint,
         s3_bucket=s3_bucket,
         s3_region=s3_region,
+        s3_style=s3_style,
         public_endpoint=public_endpoint,
+        log_format=log_format,
     )
     cli.output.say(f"starting the catalog service on {folder}")
 
