@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import FrameType
 
 from noeira_tui.core.errors import CancelledError, JobError, NoeiraError, StateError
-from noeira_tui.core.owner import ProcessOwner
+from noeira_tui.core.owner import FOREIGN_HEARTBEAT_S, ProcessOwner
 from noeira_tui.core.progress import CancelToken, Progress, ProgressSnapshot
 from noeira_tui.core.redact import redact
 from noeira_tui.core.settings import Settings
@@ -174,7 +174,7 @@ def _run_and_tell(store: JobStore, record: JobRecord, work: Work) -> int:
 def _wait_for_slot(store: JobStore, record: JobRecord, slots: int, cancel: CancelToken) -> bool:
     """Wait until the job may run; False when it was cancelled meanwhile."""
     assert record.owner is not None
-    told_at = time.monotonic()
+    told_at = reaped_at = time.monotonic()
     while True:
         now, ahead = store.in_line(record.id)
         if now.owner != record.owner or not now.is_live:
@@ -184,9 +184,11 @@ def _wait_for_slot(store: JobStore, record: JobRecord, slots: int, cancel: Cance
             return False
         if store.try_start(record.id, slots):
             return True
-        if time.monotonic() - told_at >= _QUIET_BEAT_EVERY_S:
-            # Also look for runners that died: nobody else may be there to free their slots.
+        if time.monotonic() - reaped_at >= _QUIET_BEAT_EVERY_S:
+            # Runners that died: nobody else may be there to free their slots.
             store.reap()
+            reaped_at = time.monotonic()
+        if time.monotonic() - told_at >= FOREIGN_HEARTBEAT_S / 4:
             store.wait(record.id, record.owner)
             told_at = time.monotonic()
         # Who comes later looks less often: every look keeps the running jobs from writing for a moment.
