@@ -13,6 +13,8 @@ _SECRETS = re.compile(
     r"(?i)(?<![A-Za-z0-9])((?:x-amz-|x-goog-)?(?:signature|credential|security-token)|sig|api_?key|(?:access_)?token)"
     r"=[^&\s\"'<>`]+"
 )
+# An API key of our own service, wherever somebody pasted it.
+_API_KEY = re.compile(r"\bnk_[0-9a-f]+_[A-Za-z0-9_-]+")
 _TAGS = re.compile(r"(?is)<(script|style|head)\b.*?</\1>|<[^>]*>")
 MAX_BODY_CHARACTERS = 200
 
@@ -22,6 +24,7 @@ def redact(text: str) -> str:
     text = _USERINFO.sub(r"\1", text)
     text = _QUERY.sub(r"\g<base>?…", text)
     text = _SECRETS.sub(r"\1=…", text)
+    text = _API_KEY.sub("nk_…", text)
     return _BEARER.sub(r"\1 …", text)
 
 
