@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, Union
 
 from noeira_tui.core.errors import ConfigError, JobError, PackError
 from noeira_tui.core.settings import Settings
+from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
 from noeira_tui.jobs.records import JobSpec
 from noeira_tui.jobs.work import Work
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
     from noeira_tui.assets.status import PackStatus
     from noeira_tui.catalog.remote import Pulled, Pushed
+    from noeira_tui.recordings.outcome import Mirrored
 
 
 @dataclass(frozen=True)
@@ -138,14 +140,14 @@ class AssetsPull:
         )
 
 
-AnyKind = CatalogPull | CatalogPush | AssetsPull
+AnyKind = CatalogPull | CatalogPush | AssetsPull | DatasetPush | DatasetPull | DatasetWatch
 """The work of a job."""
-AnyOutcome = Union["Pulled", "Pushed", "PacksPulled"]
+AnyOutcome = Union["Pulled", "Pushed", "PacksPulled", "Mirrored"]
 """What it gives."""
-_KINDS: dict[str, type[CatalogPull] | type[CatalogPush] | type[AssetsPull]] = {
-    kind.kind: kind for kind in (CatalogPull, CatalogPush, AssetsPull)
+_KINDS: dict[str, type[AnyKind]] = {
+    kind.kind: kind for kind in (CatalogPull, CatalogPush, AssetsPull, DatasetPush, DatasetPull, DatasetWatch)
 }
-PUSHES = frozenset({CatalogPush.kind})
+PUSHES = frozenset({CatalogPush.kind, DatasetPush.kind})
 """Kinds that send what only this box has."""
 
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import StateError
 from noeira_tui.core.ports import NoLimit, RateLimit
@@ -18,18 +19,25 @@ from noeira_tui.jobs.records import LIVE
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.transfer.facts import TransferContext
 
+if TYPE_CHECKING:
+    from noeira_tui.recordings.watch import WatchEvent
+
 _RECOUNT_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one piece of work is given. `say` writes a line to the job's log (or to stderr in the foreground)."""
+    """What one piece of work is given. `say` writes a line to the job's log (or to stderr in the foreground).
+
+    `tell` hears of events that a script may want to follow.
+    """
 
     settings: Settings
     progress: Progress = field(default_factory=Progress)
     cancel: CancelToken = field(default_factory=CancelToken)
     context: TransferContext = field(default_factory=TransferContext)
     say: Callable[[str], None] = lambda line: None
+    tell: Callable[[WatchEvent], None] = lambda event: None
 
 
 class BoxLedger:
