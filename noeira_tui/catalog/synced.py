@@ -125,6 +125,12 @@ class SyncedFiles:
             lambda mirror: [(whole.signature, whole.service_row, whole.manifest, time.time(), mirror)],
         )
 
+    def forget(self) -> None:
+        """Forget everything: the recording was removed here on purpose."""
+        self._files, self._offers, self._whole = {}, {}, WholeSync()
+        for table, column in (("mirror_files", "mirror"), ("mirror_offers", "mirror"), ("mirrors", "id")):
+            self._change(f"DELETE FROM {table} WHERE {column} = ?", lambda mirror: [(mirror,)])
+
     # -- the database
 
     def _loaded(self) -> dict[str, SyncedFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, overload
 
 from noeira_tui.cli import livebar
@@ -9,6 +10,7 @@ from noeira_tui.cli.command import Cli, stoppable
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.jobs import process
+from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
 from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
 from noeira_tui.jobs.runner import run_foreground
 from noeira_tui.jobs.store import JobStore
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
     from noeira_tui.catalog.remote import Pulled, Pushed
     from noeira_tui.jobs.kinds import AnyOutcome
+    from noeira_tui.recordings.outcome import Mirrored
+    from noeira_tui.recordings.watch import WatchEvent
 
 
 @overload
@@ -26,11 +30,20 @@ def foreground(cli: Cli, kind: CatalogPull, title: str) -> Pulled: ...
 def foreground(cli: Cli, kind: CatalogPush, title: str) -> Pushed: ...
 @overload
 def foreground(cli: Cli, kind: AssetsPull, title: str) -> PacksPulled: ...
-def foreground(cli: Cli, kind: AnyKind, title: str) -> AnyOutcome:
-    """Do the work here, shown on stderr and recorded as a job; Ctrl-C keeps what was transferred."""
+@overload
+def foreground(
+    cli: Cli, kind: DatasetPush | DatasetPull | DatasetWatch, title: str, tell: Callable[[WatchEvent], None] = ...
+) -> Mirrored: ...
+def foreground(
+    cli: Cli, kind: AnyKind, title: str, tell: Callable[[WatchEvent], None] = lambda event: None
+) -> AnyOutcome:
+    """Do the work here, shown on stderr and recorded as a job; Ctrl-C keeps what was transferred.
+
+    `tell` hears the events of a watch.
+    """
     progress, cancel = Progress(), CancelToken()
     with stoppable(cancel), livebar.shown(cli.output, title, progress):
-        return run_foreground(cli.settings, kind, Work(cli.settings, progress, cancel, say=cli.output.say))
+        return run_foreground(cli.settings, kind, Work(cli.settings, progress, cancel, say=cli.output.say, tell=tell))
 
 
 def detached(cli: Cli, kind: AnyKind) -> int:

@@ -29,7 +29,7 @@ def remove_local(cli: Cli, dataset_id: str, *, yes: bool) -> int:
                 actual=digest,
                 hint="Push it first, or delete it yourself if it is not wanted.",
             )
-        _confirm(cli, f"Free {path}, {show_size(stamp.size_bytes)}? The service has the same bytes.", yes=yes)
+        confirm(cli, f"Free {path}, {show_size(stamp.size_bytes)}? The service has the same bytes.", yes=yes)
         if FileStamp.of(path.stat()) != stamp:
             raise DestinationError(f"{path} changed meanwhile: nothing was removed.", title="File changed")
         path.unlink()
@@ -43,13 +43,14 @@ def remove_remote(cli: Cli, dataset_id: str, *, yes: bool) -> int:
     with RemoteCatalog(cli.settings) as catalog:
         row = next((row for row in catalog.list() if row.id == dataset_id), None)
         size = show_size(row.size_bytes) if row is not None else "unknown size"
-        _confirm(cli, f"Remove {dataset_id} ({size}) from {catalog.client.url}? It cannot be undone.", yes=yes)
+        confirm(cli, f"Remove {dataset_id} ({size}) from {catalog.client.url}? It cannot be undone.", yes=yes)
         catalog.client.delete_dataset(dataset_id)
     _tell(cli, dataset_id, None, row.size_bytes if row is not None else None)
     return 0
 
 
-def _confirm(cli: Cli, question: str, *, yes: bool) -> None:
+def confirm(cli: Cli, question: str, *, yes: bool) -> None:
+    """Ask, unless `yes`. Raises ConfigError where nobody can be asked, CancelledError without a yes."""
     if yes:
         return
     if not sys.stdin.isatty():

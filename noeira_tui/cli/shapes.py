@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.catalog.remote import Pulled, Pushed
 from noeira_tui.catalog.wire import format_time
+from noeira_tui.core.redact import redact
 from noeira_tui.jobs.records import JobRecord
 from noeira_tui.overview.picture import DatasetView, Overview, ProjectView, RecordingView
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from noeira_tui.assets.publish import MadePack
     from noeira_tui.assets.pull import PackPulled
     from noeira_tui.assets.where import PackWhere
+    from noeira_tui.catalog.wire import RevisionRow
+    from noeira_tui.recordings.compare import FileComparison
+    from noeira_tui.recordings.outcome import Mirrored
+    from noeira_tui.recordings.watch import WatchEvent
 
 Object = dict[str, Any]
 
@@ -229,4 +234,72 @@ def pushed(done: Pushed) -> Object:
         "size_bytes": done.size_bytes,
         "bytes_transferred": done.bytes_transferred,
         "elapsed_s": round(done.elapsed_s, 3),
+    }
+
+
+def recording_file(file: FileComparison) -> Object:
+    """An object of `dataset status`."""
+    return {
+        "path": file.path,
+        "state": file.state.value,
+        "size_bytes": file.size_bytes,
+        "sha256": file.sha256,
+        "reason": file.reason,
+    }
+
+
+def revision(row: RevisionRow) -> Object:
+    """An object of `dataset revisions`."""
+    return {
+        "revision": row.revision,
+        "created_at": row.created_at,
+        "episodes": row.n_episodes,
+        "frames": row.n_frames,
+        "files": row.file_count,
+        "size_bytes": row.size_bytes,
+    }
+
+
+def mirrored(done: Mirrored) -> Object:
+    """The document of `dataset push` and `dataset pull`; of a dry run it tells what would move."""
+    document = {
+        "project": done.project,
+        "dataset": done.dataset,
+        "state": done.state.value,
+        "files": {
+            "sent" if done.way == "push" else "received": len(done.moved),
+            "unchanged": done.unchanged,
+            "held_back": len(done.held),
+            "failed": len(done.failed),
+            "conflicts": len(done.conflicts),
+        },
+        "bytes_transferred": done.bytes_transferred,
+        "requests": done.requests,
+        "elapsed_s": round(done.elapsed_s, 3),
+        "held_back": [{"path": held.path, "reason": held.reason} for held in done.held],
+        "failed": [{"path": failure.path, "error": redact(failure.error)} for failure in done.failed],
+        "conflicts": [
+            {"path": one.path, "here": one.here, "there": one.there, "base": one.base, "reason": one.reason}
+            for one in done.conflicts
+        ],
+        "left": [{"path": left.path, "reason": left.reason} for left in done.left],
+        "episodes": {"recorded": done.episodes, "on_service": done.episodes_sent},
+        "revision": done.revision,
+        "problems": list(done.problems),
+        "dry_run": done.dry_run,
+    }
+    return document | ({"would_move": list(done.moved)} if done.dry_run else {})
+
+
+def watch_event(event: WatchEvent) -> Object:
+    """A line of `dataset push --watch --json`."""
+    outcome = event.outcome
+    return {
+        "event": event.event,
+        "at": when(event.at),
+        "text": redact(event.text),
+        "sent": None if outcome is None else len(outcome.moved),
+        "held_back": None if outcome is None else [{"path": held.path, "reason": held.reason} for held in outcome.held],
+        "conflicts": None if outcome is None else [conflict.path for conflict in outcome.conflicts],
+        "episodes": None if outcome is None else {"recorded": outcome.episodes, "on_service": outcome.episodes_sent},
     }
