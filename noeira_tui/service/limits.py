@@ -19,6 +19,7 @@ class Buckets:
         self._clock = clock
         self._lock = threading.Lock()
         self._levels: dict[str, tuple[float, float]] = {}
+        self._forget_at = _FORGET_AT
 
     def take(self, name: str) -> int:
         """Take a token: 0 when there was one, else in how many whole seconds there will be."""
@@ -31,7 +32,7 @@ class Buckets:
             if level < 1:
                 self._levels[name] = (level, moment)
                 return max(1, math.ceil((1 - level) / self._per_second))
-            if len(self._levels) >= _FORGET_AT:
+            if len(self._levels) >= self._forget_at:
                 self._forget(moment)
             self._levels[name] = (level - 1, moment)
             return 0
@@ -43,3 +44,5 @@ class Buckets:
             for name, (level, before) in self._levels.items()
             if level + (moment - before) * self._per_second < self._burst
         }
+        # Looking through them all must stay rare, however many are left.
+        self._forget_at = max(_FORGET_AT, 2 * len(self._levels))
