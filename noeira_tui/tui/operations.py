@@ -15,6 +15,7 @@ from noeira_tui.tui.ports import BoxLike
 from noeira_tui.tui.rows import Place
 
 if TYPE_CHECKING:
+    from noeira_tui.tui.modals.details import DetailsDialog
     from noeira_tui.tui.screens.main import MainScreen
 
 CHANGED_HERE = frozenset({State.MODIFIED, State.DIVERGED})
@@ -30,6 +31,8 @@ class Operations:
     def __init__(self, screen: MainScreen, box: BoxLike) -> None:
         self._screen = screen
         self._box = box
+        self._details: DetailsDialog | None = None
+        self._reading = False
         moves = {"down": 1, "up": -1, "top": -(10**9), "bottom": 10**9}
         places = {"projects": Place.PROJECTS, "catalog": Place.CATALOG, "packs": Place.PACKS, "jobs": Place.JOBS}
         self.handlers: dict[str, Callable[[], None]] = {
@@ -211,10 +214,37 @@ class Operations:
         if row is None:
             return
         dialog = DetailsDialog(row, screen.board)
-        screen.app.push_screen(dialog)
-        if isinstance(row.subject, JobRecord):
-            job = row.subject
-            screen.errands.run(lambda: self._box.log(job.id), dialog.show_log)
+
+        def closed(_: None) -> None:
+            self._details, self._reading = None, False
+
+        screen.app.push_screen(dialog, closed)
+        self._details = dialog
+        self._read_log()
+
+    def follow(self) -> None:
+        """Bring open details up to date: the row, and a job's log."""
+        dialog = self._details
+        if dialog is None:
+            return
+        for row in self._screen.board.all_rows(dialog.row.place):
+            if row.key == dialog.row.key and row != dialog.row:
+                dialog.take(row)
+                self._read_log()
+
+    def _read_log(self) -> None:
+        dialog = self._details
+        if dialog is None or self._reading or not isinstance(dialog.row.subject, JobRecord):
+            return
+        job_id = dialog.row.subject.id
+
+        def read(text: str) -> None:
+            self._reading = False
+            if dialog.is_attached:
+                dialog.show_log(text)
+
+        self._reading = True
+        self._screen.errands.run(lambda: self._box.log(job_id), read)
 
     def _filter(self) -> None:
         screen = self._screen

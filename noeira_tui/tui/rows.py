@@ -252,8 +252,11 @@ def with_job(row: Row, job: JobRecord, glyphs: Glyphs) -> Row:
         word = figures.percent(fraction).strip()
     else:
         word = {JobState.QUEUED: "waiting", JobState.PAUSED: "paused"}.get(job.state, "starting")
+    left = job.progress.remaining_s
+    speed = figures.rate(job.progress.rate, glyphs)
+    note = "" if left is None else f"{speed} {glyphs.dot} {figures.clock(left)} left"
     words = f"{row.haystack} {job.state} moving"
-    return replace(row, symbol=direction(job, glyphs), word=word, look="live", aside="", haystack=words)
+    return replace(row, symbol=direction(job, glyphs), word=word, look="live", aside="", note=note, haystack=words)
 
 
 def pack_rows(overview: Overview, glyphs: Glyphs) -> tuple[Row, ...]:

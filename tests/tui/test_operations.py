@@ -204,3 +204,16 @@ async def test_a_jobs_page_has_its_log() -> None:
         await app.until(lambda: isinstance(app.app.screen, DetailsDialog))
         await app.until(lambda: "[/red] \\x1b[31mforty-two" in app.screen_text())
         assert "Free some space, then retry." in app.screen_text()
+
+
+async def test_a_jobs_page_is_followed_while_it_is_open() -> None:
+    box = FakeBox(log_text="first line")
+    running = job(1, "catalog-pull", "g1-walk-v2", JobState.RUNNING, progress=ProgressSnapshot(10, 100, rate=1))
+    box.set_jobs(running)
+    async with driving(box) as app:
+        await app.press("4", "enter")
+        await app.until(lambda: "first line" in app.screen_text())
+        box.log_text = "first line\nsecond line"
+        box.set_jobs(replace(running, progress=ProgressSnapshot(80, 100, rate=1)))
+        await app.until(lambda: "second line" in app.screen_text())
+        assert "80 / 100 B" in app.screen_text()

@@ -39,12 +39,12 @@ class ConfirmDialog(Dialog[bool]):
 
     def keys(self) -> Line:
         return (
-            (" enter", "accent"),
+            ("enter", "accent"),
             (" choose  ", "quiet"),
             ("tab", "accent"),
             (" switch  ", "quiet"),
             ("esc", "accent"),
-            (" cancel ", "quiet"),
+            (" cancel", "quiet"),
         )
 
     def fill(self) -> None:

@@ -23,6 +23,7 @@ class DetailsDialog(Dialog[None]):
     def __init__(self, row: Row, board: Board) -> None:
         super().__init__(row.name, board.glyphs)
         self.add_class("details")
+        self._board = board
         self._row = row
         self._facts = details.facts_of(row, board.clock(), board.glyphs)
         self._log: list[str] | None = None
@@ -32,6 +33,17 @@ class DetailsDialog(Dialog[None]):
 
     def contents(self) -> Iterable[Widget]:
         yield self._body
+
+    @property
+    def row(self) -> Row:
+        """The row it is about."""
+        return self._row
+
+    def take(self, row: Row) -> None:
+        """The row changed: show it as it is now."""
+        self._row = row
+        self._facts = details.facts_of(row, self._board.clock(), self.glyphs)
+        self.fill()
 
     def show_log(self, text: str) -> None:
         """Add a job's log below its facts."""

@@ -40,7 +40,7 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
-            box.border_title = title_content(((f" {clean(self._heading, self.glyphs)} ", self._tone),))
+            box.border_title = title_content(((clean(self._heading, self.glyphs), self._tone),))
             box.border_subtitle = title_content(self.keys())
             yield from self.contents()
 
@@ -60,7 +60,7 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
 
     def keys(self) -> Line:
         """The keys named in the lower border."""
-        return ((" esc", "accent"), (" close  ", "quiet"), ("y", "accent"), (" copy ", "quiet"))
+        return (("esc", "accent"), (" close  ", "quiet"), ("y", "accent"), (" copy", "quiet"))
 
     def action_leave(self) -> None:
         self.dismiss(None)

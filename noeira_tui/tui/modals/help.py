@@ -28,7 +28,7 @@ class HelpDialog(Dialog[None]):
         yield self._body
 
     def keys(self) -> Line:
-        return ((" esc", "accent"), (" close ", "quiet"))
+        return (("esc", "accent"), (" close", "quiet"))
 
     def fill(self) -> None:
         width = max(20, min(104, self.size.width) - 6)

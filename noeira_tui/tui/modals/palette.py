@@ -43,7 +43,7 @@ class PaletteDialog(Dialog[str]):
         yield self._list
 
     def keys(self) -> Line:
-        return ((" enter", "accent"), (" do it  ", "quiet"), ("esc", "accent"), (" close ", "quiet"))
+        return (("enter", "accent"), (" do it  ", "quiet"), ("esc", "accent"), (" close", "quiet"))
 
     def on_mount(self) -> None:
         super().on_mount()

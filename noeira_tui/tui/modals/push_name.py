@@ -43,12 +43,12 @@ class PushNameDialog(Dialog[tuple[str, str]]):
 
     def keys(self) -> Line:
         return (
-            (" enter", "accent"),
+            ("enter", "accent"),
             (" push  ", "quiet"),
             ("tab", "accent"),
             (" next field  ", "quiet"),
             ("esc", "accent"),
-            (" cancel ", "quiet"),
+            (" cancel", "quiet"),
         )
 
     @on(Input.Changed)

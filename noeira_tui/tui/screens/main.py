@@ -59,6 +59,7 @@ class MainScreen(Screen[None]):
         self.place = Place.CATALOG
         self.looking = True
         self.jobs_known = False
+        self._seen_whole = False
         self.painter = Painter(self)
         self.errands = Errands(self.post_message)
         self.watcher = Watcher(box, self.post_message, over_ssh=over_ssh)
@@ -169,13 +170,18 @@ class MainScreen(Screen[None]):
         self.painter.paint_lines()
 
     def on_looked(self, message: Looked) -> None:
+        is_first = message.is_whole and not self._seen_whole
         self.board.take_overview(message.overview)
         if message.is_whole:
-            self.looking = False
+            self.looking, self._seen_whole = False, True
         for warning in message.overview.warnings:
             self.tell_once(warning)
         self._verdict = None
         self.painter.paint()
+        if is_first:
+            # What the service said may have brought other trouble to the top.
+            for place in PANES:
+                self.pane(place).list.begin_at_top()
         self._ask_verdict()
 
     def on_look_failed(self, message: LookFailed) -> None:
@@ -192,6 +198,8 @@ class MainScreen(Screen[None]):
             self._tell_ended(job)
         if ended:
             self.watcher.look_now()
+        if self._operations is not None:
+            self._operations.follow()
         self.painter.paint_lists()
         self.painter.paint_jobs()
         self.painter.paint_lines()
@@ -343,5 +351,6 @@ class MainScreen(Screen[None]):
         """Look at the box and ask the service now."""
         self.looking = True
         self.jobs_known = False
+        self._seen_whole = False
         self.painter.paint_lines()
         self.watcher.look_now()

@@ -43,6 +43,7 @@ class RowList(ScrollView, inherit_bindings=False):
         self._rows: tuple[Row, ...] = ()
         self._columns = Columns()
         self._cursor = 0
+        self._was_moved = False
         self._marked: frozenset[str] = frozenset()
         self._top: tuple[Line, ...] = ()
         self._empty: tuple[Line, ...] = ()
@@ -105,6 +106,7 @@ class RowList(ScrollView, inherit_bindings=False):
         """Put the cursor on a row; beyond the ends it stops there."""
         if not self._rows:
             return
+        self._was_moved = True
         index = max(0, min(len(self._rows) - 1, index))
         if index == self._cursor:
             return
@@ -113,6 +115,12 @@ class RowList(ScrollView, inherit_bindings=False):
         self._refresh_row(index)
         self._scroll_to_cursor()
         self.post_message(self.Highlighted(self))
+
+    def begin_at_top(self) -> None:
+        """Put the cursor on the first row, unless somebody moved it already."""
+        if not self._was_moved:
+            self.move_to(0)
+            self._was_moved = False
 
     def move_by(self, rows: int) -> None:
         self.move_to(self._cursor + rows)
@@ -141,6 +149,9 @@ class RowList(ScrollView, inherit_bindings=False):
         self._empty_lines = () if self._rows else self._wrapped(self._empty, width - 2)
         height = len(self._top_lines) + (len(self._rows) or len(self._empty_lines))
         self.virtual_size = Size(width, height)
+        if self.show_vertical_scrollbar != (height > self.size.height):
+            # An equal virtual size in a taller list would leave a scrollbar that has nothing to scroll.
+            self._refresh_scrollbars()
 
     def _wrapped(self, lines: tuple[Line, ...], width: int) -> tuple[Line, ...]:
         return tuple(part for line in lines for part in wrap_line(line, max(4, width)))
