@@ -301,7 +301,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {first}-{end - 1}/{total}")
         payload = bytes(body) + extra
         if kind is Kind.GZIP:
-            payload = gzip.compress(payload, 1)
+            payload = gzip.compress(payload, 0)
             self.send_header("Content-Encoding", "gzip")
         if kind is Kind.CHUNKED or kind is Kind.GZIP:
             self.send_header("Transfer-Encoding", "chunked")

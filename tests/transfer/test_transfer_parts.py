@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noeira_tui.core.errors import NetworkError, StorageRefusedError
+from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.transfer.chunked import ChunkedBody
 from noeira_tui.transfer.facts import Patience
 from noeira_tui.transfer.plan import Plan
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS, Ramp
 from noeira_tui.transfer.ranges import Ranges
-from noeira_tui.transfer.retry import Attempts, retry_after_s
+from noeira_tui.transfer.retry import Attempts, SharedUrl, retry_after_s
 from noeira_tui.transfer.stall import StalledError, StallGuard
 
 spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12)
@@ -94,24 +95,16 @@ def test_chunked_nonsense(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high"),
-    [
-        ("7", 7, 7),
-        (" 0 ", 0, 0),
-        ("soon", None, None),
-        ("", None, None),
-        (None, None, None),
-        ("-3", None, None),
-        (format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True), 3500, 3600),
-        (format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True), 0, 0),
-    ],
+    ("value", "seconds"), [("7", 7), (" 0 ", 0), ("soon", None), ("", None), (None, None), ("-3", None)]
 )
-def test_retry_after(value: str | None, low: float | None, high: float | None) -> None:
-    found = retry_after_s(value)
-    if low is None or high is None:
-        assert found is None
-    else:
-        assert found is not None and low <= found <= high
+def test_retry_after(value: str | None, seconds: float | None) -> None:
+    assert retry_after_s(value) == seconds
+
+
+@pytest.mark.parametrize(("hours", "low", "high"), [(1, 3500, 3600), (-1, 0, 0)])
+def test_retry_after_a_date(hours: int, low: float, high: float) -> None:
+    found = retry_after_s(format_datetime(datetime.now(UTC) + timedelta(hours=hours), usegmt=True))
+    assert found is not None and low <= found <= high
 
 
 def test_connections_that_fail_together_are_one_round() -> None:
@@ -135,6 +128,43 @@ def test_progress_forgives_but_not_a_dribble() -> None:
 def test_what_cannot_succeed_is_not_tried_again() -> None:
     with pytest.raises(StorageRefusedError):
         Attempts(Patience()).failed(StorageRefusedError("no", status=400), 0)
+
+
+class CountingSource:
+    def __init__(self) -> None:
+        self.given = 0
+
+    def current(self) -> PresignedUrl:
+        return PresignedUrl("http://store/0")
+
+    def refresh(self) -> PresignedUrl:
+        self.given += 1
+        return PresignedUrl(f"http://store/{self.given}")
+
+
+def test_one_refresh_for_all_that_were_refused() -> None:
+    """(a) 8"""
+    source = CountingSource()
+    shared = SharedUrl(source)
+    generations = [shared.get()[1] for _ in range(16)]
+    for generation in generations:
+        shared.refused(generation, StorageRefusedError("expired", status=403))
+    assert source.given == 1
+    assert shared.get()[0].url == "http://store/1"
+
+
+def test_refreshing_without_progress_is_bounded() -> None:
+    """(a) 8"""
+    source = CountingSource()
+    shared = SharedUrl(source)
+    refused = StorageRefusedError("expired", status=403)
+    for _ in range(2):
+        shared.refused(shared.get()[1], refused)
+    with pytest.raises(StorageRefusedError):
+        shared.refused(shared.get()[1], refused)
+    shared.progressed()
+    shared.refused(shared.get()[1], refused)
+    assert source.given == 3
 
 
 def test_stall_guard_counts_only_waiting() -> None:

@@ -20,7 +20,7 @@ from noeira_tui.core.errors import (
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer import upload as upload_module
 from noeira_tui.transfer.facts import Patience, TransferContext
-from noeira_tui.transfer.upload import SINGLE_PUT_LIMIT_BYTES, upload
+from noeira_tui.transfer.upload import SINGLE_PUT_LIMIT_BYTES, Connections, upload
 from tests.support.faulty_server import FAST_CONTEXT, SECRET, Fault, FaultyServer, Kind, Source
 
 
@@ -91,6 +91,18 @@ def test_refused_for_ever(small: FaultyServer, file: Path) -> None:
         put(small, file, source)
     assert (caught.value.status, source.refreshes) == (403, 2)
     assert SECRET not in f"{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}"
+
+
+@pytest.mark.parametrize("fault", [Fault(Kind.RESET), Fault(Kind.CUT, 100_000)], ids=lambda fault: fault.kind)
+def test_connection_kept_open_that_died(small: FaultyServer, file: Path, fault: Fault) -> None:
+    """(b) 2: what is sent again is hashed again from its beginning."""
+    connections = Connections(CancelToken(), FAST_CONTEXT)
+    first = put(small, file, connections=connections)
+    small.will(fault)
+    second = put(small, file, connections=connections)
+    connections.close()
+    assert first.sha256 == second.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert small.uploads["/object"] == file.read_bytes()
 
 
 def test_moved_elsewhere(small: FaultyServer, file: Path) -> None:
