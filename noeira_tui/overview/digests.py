@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from noeira_tui.core.errors import NoeiraError, StateError
 from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.transfer.facts import FileStamp
 from noeira_tui.transfer.hashcache import HashCache
+from noeira_tui.transfer.hashing import YOUNG_NS, hash_file
 
 GLANCE_BYTES = 256 * 1000**2
 """A glance hashes at most this much: under half a second of one core. The rest stays `unverified`."""
+
+
+_KEEP_EVERY_S = 2.0
 
 
 class GlanceDigests:
@@ -21,6 +27,8 @@ class GlanceDigests:
         self._hashes = hashes
         self._left = budget_bytes
         self._looked_up: dict[Path, str | None] = {}
+        self._found: list[tuple[FileStamp, str]] = []
+        self._kept_at = time.monotonic()
         self.progress = Progress()
         self.cancel = CancelToken()
 
@@ -41,11 +49,26 @@ class GlanceDigests:
                 return None
             if self._left is not None:
                 self._left -= size
-            return self._hashes.digest(path, progress=self.progress, cancel=self.cancel)
+            return self._hash(path)
         except (OSError, NoeiraError):
             # Vanished, unreadable or being written: it cannot be compared now.
             self.cancel.check()
             return None
+
+    def keep(self) -> None:
+        """Remember what was hashed, in one transaction: one for each of five thousand files took over a minute."""
+        self._hashes.remember_many(self._found)
+        self._found, self._kept_at = [], time.monotonic()
+
+    def _hash(self, path: Path) -> str:
+        began_ns = time.time_ns()
+        found, stamp = hash_file(path, progress=self.progress, cancel=self.cancel)
+        if began_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= YOUNG_NS:
+            self._found.append((stamp, found))
+        if time.monotonic() - self._kept_at > _KEEP_EVERY_S:
+            # Somebody may lose patience with a large box: the next look goes on from here.
+            self.keep()
+        return found
 
     def _known(self, paths: list[Path]) -> dict[Path, str]:
         try:
