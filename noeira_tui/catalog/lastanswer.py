@@ -114,7 +114,8 @@ def _files(
         complete = row_now.ready_count is not None and row_now.ready_count == row_now.file_count
         if row_now == row_then and row_now.updated_at is not None and complete:
             return known
-    return client.get_recording(project, dataset)
+    # What was sent so far counts, also while no revision names it yet.
+    return client.get_recording(project, dataset, "working" if client.has("revisions") else None)
 
 
 def remember(memory: CatalogMemory, answer: CatalogAnswer) -> None:

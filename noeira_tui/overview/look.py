@@ -38,11 +38,12 @@ def look(settings: Settings, *, ask: bool = True, settle: bool = False) -> Overv
     here = [(project.slug, folder.name) for project in projects_here for folder in project.recordings]
     asked = ask_service(settings, db, here, ask=ask)
     digests = GlanceDigests(HashCache(db), None if settle else GLANCE_BYTES)
-    projects = recording_side.view_projects(projects_here, asked, digests, now)
+    projects = recording_side.view_projects(projects_here, asked, digests, now, db)
     known = {(view.project, view.dataset) for project in projects for view in project.recordings}
     datasets = dataset_side.view_datasets(
         settings, db, asked, recording_side.wanted_datasets(projects_here, known, asked), digests.of
     )
+    digests.keep()
     projects = recording_side.add_missing(projects, projects_here, {view.id for view in datasets})
     packs = Packs(settings).states()
     jobs, warning = _jobs(db)

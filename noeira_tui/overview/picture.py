@@ -7,6 +7,7 @@ from pathlib import Path
 
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.core.states import State
+from noeira_tui.recordings.compare import FileComparison
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,10 @@ class RecordingView:
     unseen: tuple[str, ...] = ()
     detail: str = ""
     last_state: State | None = None
+    episodes_readable: int | None = None
+    episodes_sent: int | None = None
+    changed_at: float | None = None
+    comparison: tuple[FileComparison, ...] = ()
 
 
 @dataclass(frozen=True)

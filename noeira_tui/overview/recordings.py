@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
+from pathlib import Path
 
 from noeira_tui.catalog.wire import RecordingAnswer, RecordingRow
+from noeira_tui.core.statedb import StateDb
 from noeira_tui.core.states import State
 from noeira_tui.overview.asking import Asked
 from noeira_tui.overview.datasets import NOT_ASKED
 from noeira_tui.overview.digests import GlanceDigests
 from noeira_tui.overview.picture import ProjectView, RecordingView
-from noeira_tui.recordings.compare import FileState, compare
+from noeira_tui.recordings.atglance import compare_at_glance, episodes_there
+from noeira_tui.recordings.compare import FileState
 from noeira_tui.recordings.projects import LocalProject
-from noeira_tui.recordings.read import LocalRecording, read_recording
 
 _UNSEEN = "is not entered"
 _KNOWN_OFFLINE = frozenset({State.MISSING, State.INVALID, State.RECORDING})
 
 
 def view_projects(
-    projects_here: Iterable[LocalProject], asked: Asked, digests: GlanceDigests, now: float
+    projects_here: Iterable[LocalProject], asked: Asked, digests: GlanceDigests, now: float, db: StateDb
 ) -> tuple[ProjectView, ...]:
-    """Every project here or on the service with its recordings; sorted by name. `now` is the wall clock, seconds."""
+    """Every project here or on the service with its recordings; sorted by name.
+
+    `now` is the wall clock in seconds; `db` remembers what was synced.
+    """
     here = {project.slug: project for project in projects_here}
     there = {row.slug: row for row in asked.answer.projects} if asked.answer is not None else {}
     views = []
@@ -34,7 +39,7 @@ def view_projects(
                 here=local is not None and local.has_definition,
                 on_service=row is not None,
                 description=(local.description if local else None) or (row.description if row else None),
-                recordings=_view_recordings(slug, local, asked, digests, now),
+                recordings=_view_recordings(slug, local, asked, digests, now, db),
                 wants=local.wanted if local else (),
                 problem="; ".join(local.problems) if local else "",
             )
@@ -82,39 +87,39 @@ def add_missing(
 
 
 def _view_recordings(
-    slug: str, local: LocalProject | None, asked: Asked, digests: GlanceDigests, now: float
+    slug: str, local: LocalProject | None, asked: Asked, digests: GlanceDigests, now: float, db: StateDb
 ) -> tuple[RecordingView, ...]:
     folders = {folder.name: folder for folder in local.recordings} if local else {}
     rows = {row.name: row for row in asked.answer.recordings.get(slug, ())} if asked.answer is not None else {}
     wanted = set(local.wanted) if local else set()
     views = []
     for name in sorted(folders.keys() | rows.keys()):
-        recording = read_recording(folders[name], now) if name in folders else None
         files = asked.answer.files.get((slug, name)) if asked.answer is not None else None
-        view = _view(slug, name, recording, rows.get(name), files, name in wanted, digests)
+        if name in folders:
+            view = _view_here(folders[name], rows.get(name), files, name in wanted, asked.service.url, digests, now, db)
+        else:
+            view = _view_remote(slug, rows[name], name in wanted)
         views.append(_as_asked(view, asked))
     return tuple(views)
 
 
-def _view(
-    slug: str,
-    name: str,
-    recording: LocalRecording | None,
+def _view_here(
+    folder: Path,
     row: RecordingRow | None,
     files: RecordingAnswer | None,
     wanted: bool,
+    service_url: str | None,
     digests: GlanceDigests,
+    now: float,
+    db: StateDb,
 ) -> RecordingView:
-    if recording is None:
-        assert row is not None
-        return _view_remote(slug, row, wanted)
-    if files is not None:
-        digests.look_up(recording.folder / file.path for file in recording.files)
-    result = compare(recording, files, digests.of, {}, wanted=wanted)
+    recording, result = compare_at_glance(
+        db, service_url, folder, files, digests.of, now, look_up=digests.look_up, wanted=wanted
+    )
     detail = result.reason or (recording.problems[0] if recording.problems else "")
     return RecordingView(
-        project=slug,
-        dataset=name,
+        project=recording.project,
+        dataset=recording.dataset,
         state=result.state,
         episodes=recording.episodes,
         frames=recording.frames,
@@ -134,6 +139,10 @@ def _view(
         wanted=wanted,
         problems=recording.problems,
         detail=detail,
+        episodes_readable=recording.readable_episodes,
+        episodes_sent=episodes_there(recording, result, files),
+        changed_at=recording.changed_at,
+        comparison=result.files,
     )
 
 

@@ -82,6 +82,7 @@ class Watch:
         self._bytes = 0
         self._storage_requests = 0
         self._sent_at: float | None = None
+        self._revision: int | None = None
         self._noticed = False
         self._was_gone = False
         self._troubles = 0
@@ -127,6 +128,7 @@ class Watch:
         last = self._last or Mirrored(Way.PUSH, mirror.project, mirror.dataset, State.UNKNOWN)
         return replace(
             last,
+            revision=self._revision or last.revision,
             moved=tuple(self._moved),
             bytes_transferred=self._bytes,
             requests=mirror.client.requests + self._storage_requests,
@@ -288,6 +290,7 @@ class Watch:
         self._bytes += outcome.bytes_transferred
         self._storage_requests += max(0, outcome.requests - (mirror.client.requests - requests))
         self._moved |= dict.fromkeys(outcome.moved)
+        self._revision = outcome.revision or self._revision
         if outcome.moved:
             self._sent_at = time.time()
             seen = "" if outcome.episodes is None else f"; {outcome.episodes_sent} of {outcome.episodes} episodes there"

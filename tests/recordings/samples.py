@@ -6,6 +6,9 @@ import json
 import os
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 REAL_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 """Real datasets beside the repository, where they are at hand."""
 
@@ -15,7 +18,29 @@ def box(kind: bytes, payload: bytes = b"") -> bytes:
 
 
 MP4 = box(b"ftyp", b"isom") + box(b"mdat", b"frames") + box(b"moov", b"index")
-PARQUET = b"PAR1" + b"pages" + b"\x15\x04\x00" + (3).to_bytes(4, "little") + b"PAR1"
+
+
+def episodes_table(lengths: list[int], files: list[int] | None = None) -> bytes:
+    """An episodes table: episode n has `lengths[n]` frames, in the data file `files[n]` of chunk 0."""
+    sink = pa.BufferOutputStream()
+    starts = [sum(lengths[:number]) for number in range(len(lengths))]
+    table = pa.table(
+        {
+            "episode_index": pa.array(range(len(lengths)), pa.int64()),
+            "length": pa.array(lengths, pa.int64()),
+            "dataset_from_index": pa.array(starts, pa.int64()),
+            "dataset_to_index": pa.array([a + b for a, b in zip(starts, lengths, strict=True)], pa.int64()),
+            "data/chunk_index": pa.array([0 for _ in lengths], pa.int64()),
+            "data/file_index": pa.array(files or [0 for _ in lengths], pa.int64()),
+        }
+    )
+    pq.write_table(table, sink)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+PARQUET = episodes_table([50, 48])
+"""A whole table, wherever one is needed; as `meta/episodes/` it holds the two episodes of INFO."""
 INFO = {"codebase_version": "v3.0", "total_episodes": 2, "total_frames": 98, "fps": 15}
 
 FRONT = "videos/observation.images.front/chunk-000/file-000.mp4"

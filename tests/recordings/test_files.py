@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noeira_tui.recordings.files import Verdicts, incompleteness
-from noeira_tui.recordings.tree import Stamp
 from noeira_tui.recordings.layout import FileKind, belongs, kind_of, travel_order
+from noeira_tui.recordings.tree import Stamp
 from tests.recordings.samples import MP4, PARQUET, REAL_DATA, box, put
 
 
