@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -442,6 +443,16 @@ def test_a_recording_that_only_the_service_has(load: Load, monkeypatch: pytest.M
     none_ready = replace(answer.recordings["tower"][0], ready_count=0)
     view = recording(seen_with(settings, replace(answer, recordings={"tower": (none_ready,)}), monkeypatch))
     assert (view.state, view.bytes_to_fetch) == (State.PENDING, 0)
+
+
+def test_a_second_look_reads_no_contents(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = offline(load)
+    answer = known(make_recording(settings.projects_dir))
+    now_ns = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + 10_000_000_000)
+    assert recording(seen_with(settings, answer, monkeypatch)).state is State.CURRENT
+    monkeypatch.setattr("noeira_tui.overview.look.GLANCE_BYTES", 0)
+    assert recording(seen_with(settings, answer, monkeypatch)).state is State.CURRENT
 
 
 # -- ids
