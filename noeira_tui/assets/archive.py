@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import BinaryIO
 
-from noeira_tui.assets.compression import Compression, compression_of, decompressed
+from noeira_tui.assets.compression import Compression, Readable, compression_of, decompressed
 from noeira_tui.assets.tarstream import BLOCK_BYTES, is_header
 
 
@@ -28,7 +27,7 @@ class Layout:
         return f"{self.kind}.{self.compression}" if compressed else str(self.kind)
 
 
-def sniff(stream: BinaryIO) -> Layout:
+def sniff(stream: Readable) -> Layout:
     """The layout of an open file. Raises ArchiveError for a compressed one that cannot be decoded at all."""
     stream.seek(0)
     head = stream.read(BLOCK_BYTES)
@@ -43,7 +42,7 @@ def sniff(stream: BinaryIO) -> Layout:
     return Layout(ArchiveKind.TAR if is_header(head) else ArchiveKind.FILE)
 
 
-def _first_block(stream: BinaryIO, compression: Compression) -> bytes:
+def _first_block(stream: Readable, compression: Compression) -> bytes:
     head = b""
     for piece in decompressed(stream, compression):
         head += piece

@@ -16,14 +16,14 @@ import json
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from noeira_tui.assets.contents import Unpacked, UnpackedFile
 from noeira_tui.core.errors import SourceChangedError
-from noeira_tui.core.files import fsync_folder, write_atomically
+from noeira_tui.core.files import write_atomically
+from noeira_tui.core.owner import boot_id
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.transfer.hashing import hash_file
 
@@ -43,6 +43,15 @@ class Entry:
     archive_bytes: int
     contents: Unpacked
     is_shared: bool = False
+    boot_id: str = ""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a power cut may have taken what was written last: another boot wrote it, and nobody hashed it since.
+
+        Of a shared cache that cannot be told, and could not be noted.
+        """
+        return not self.is_shared and self.boot_id not in {"", boot_id()}
 
     @property
     def tree(self) -> Path:
@@ -82,7 +91,7 @@ class PackCache:
                 return None
             files = tuple(UnpackedFile(*row) for row in told["files"])
             contents = Unpacked(str(told["kind"]), files, tuple(told["folders"]))
-            return Entry(sha256, folder, int(told["archive_bytes"]), contents, self.read_only)
+            return Entry(sha256, folder, int(told["archive_bytes"]), contents, self.read_only, str(told["boot_id"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -97,12 +106,13 @@ class PackCache:
             if entry is not None:
                 yield entry
 
-    def damage(self, entry: Entry, cancel: CancelToken, *, thorough: bool = False) -> tuple[Entry, tuple[str, ...]]:
+    def damage(self, entry: Entry, cancel: CancelToken) -> tuple[Entry, tuple[str, ...]]:
         """The entry with its present times and inodes, and the files that are gone or not what they were.
 
-        Files whose size, time and inode are as they were written are not opened; others are hashed, as all are with
-        `thorough`.
+        Files whose size, time and inode are as they were written are not opened; others are hashed, as all are of a
+        doubtful pack.
         """
+        thorough = entry.is_doubtful
         files: list[UnpackedFile] = []
         damaged: list[str] = []
         for number, file in enumerate(entry.contents.files):
@@ -112,9 +122,10 @@ class PackCache:
             files.append(found or file)
             if found is None:
                 damaged.append(file.path)
-        if damaged or tuple(files) == entry.contents.files:
+        if damaged or (tuple(files) == entry.contents.files and not thorough):
             return entry, tuple(damaged)
-        fresh = replace(entry, contents=replace(entry.contents, files=tuple(files)))
+        proven = "" if thorough else entry.boot_id
+        fresh = replace(entry, contents=replace(entry.contents, files=tuple(files)), boot_id=proven)
         if not self.read_only:
             self._write_index(fresh.folder, fresh)
         return fresh, ()
@@ -153,13 +164,17 @@ class PackCache:
         return folder
 
     def publish(self, staged: Path, entry: Entry) -> Entry:
-        """Put an unpacked pack in its place, durably; what was there before goes. Raises OSError."""
-        placed = replace(entry, folder=self.packs / entry.sha256)
+        """Put an unpacked pack in its place; what was there before goes. Raises OSError.
+
+        Nothing is synced, which would take as long as the whole pull: a pack that another boot of this machine wrote
+        is hashed once before it is used (`Entry.is_doubtful`).
+        """
+        placed = replace(entry, folder=self.packs / entry.sha256, boot_id=boot_id())
         self._write_index(staged, placed)
-        flush_file_system(staged)
+        if not placed.boot_id:
+            flush_file_system(staged)
         away = self._retire(placed.folder)
         staged.rename(placed.folder)
-        fsync_folder(self.packs)
         if away is not None:
             shutil.rmtree(away, ignore_errors=True)
         return placed
@@ -212,7 +227,7 @@ class PackCache:
             "sha256": entry.sha256,
             "archive_bytes": entry.archive_bytes,
             "kind": entry.contents.kind,
-            "unpacked_at": time.time(),
+            "boot_id": entry.boot_id,
             "folders": entry.contents.folders,
             "files": rows,
         }

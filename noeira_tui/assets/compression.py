@@ -11,7 +11,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from noeira_tui.core.errors import ArchiveError
 from noeira_tui.core.quantity import show_size
@@ -44,8 +44,19 @@ def compression_of(head: bytes) -> Compression:
     return Compression.XZ if head.startswith(b"\xfd7zXZ\x00") else Compression.NONE
 
 
-def decompressed(stream: BinaryIO, compression: Compression) -> Iterator[bytes]:
-    """The contents of an open file in pieces of at most a MiB. Raises ArchiveError for a damaged or cut one."""
+class Readable(Protocol):
+    """A file, or one that is still arriving."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def seek(self, offset: int, /) -> int: ...
+
+
+def decompressed(stream: Readable, compression: Compression) -> Iterator[bytes]:
+    """The contents of a file from its beginning, in pieces of at most a MiB.
+
+    Raises ArchiveError for a damaged one, and for a cut one as far as the decoder notices; `check_whole` notices all.
+    """
     stream.seek(0)
     try:
         if compression is Compression.ZSTD:
@@ -87,13 +98,17 @@ def check_whole(stream: BinaryIO, compression: Compression) -> None:
             raise cut()
 
 
-def _zstd(stream: BinaryIO) -> Iterator[bytes]:
+def _zstd(stream: Readable) -> Iterator[bytes]:
     import zstandard
 
-    check_whole(stream, Compression.ZSTD)
     decoder = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES)
     try:
-        with decoder.stream_reader(stream, read_size=_PIECE_BYTES, read_across_frames=True, closefd=False) as plain:
+        with decoder.stream_reader(
+            stream,  # type: ignore[arg-type]  # it needs no more than `read`
+            read_size=_PIECE_BYTES,
+            read_across_frames=True,
+            closefd=False,
+        ) as plain:
             yield from iter(lambda: plain.read(_PIECE_BYTES), b"")
     except zstandard.ZstdError as err:
         raise damaged(str(err)) from err
@@ -144,7 +159,7 @@ def _check_window(window: int) -> None:
         )
 
 
-def _xz(stream: BinaryIO) -> Iterator[bytes]:
+def _xz(stream: Readable) -> Iterator[bytes]:
     waiting = stream.read(_PIECE_BYTES)
     while waiting:
         decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW_BYTES)

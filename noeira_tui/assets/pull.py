@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from noeira_tui.assets.archive import ArchiveKind
+from noeira_tui.assets.arriving import ArrivingPack
 from noeira_tui.assets.cache import Entry, PackCache
 from noeira_tui.assets.claim import claimed, dest_claim
 from noeira_tui.assets.compare import FileProblem, Trouble, hash_of, settle
@@ -20,7 +21,6 @@ from noeira_tui.assets.records import Install, Installs, real_dest
 from noeira_tui.assets.share import Share
 from noeira_tui.assets.sources import origin_url, pack_source
 from noeira_tui.assets.status import PackStatus, pack_status
-from noeira_tui.assets.unpack import unpack
 from noeira_tui.core.errors import CancelledError, NoeiraError, PackError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import Settings
@@ -223,14 +223,19 @@ class _Pull:
 
     def _fetch(self, pack: Pack) -> Entry:
         """Download, verify and unpack into the cache. Only for the holder of the claim on the digest."""
-        cache = self._p.cache
+        cache, ledger = self._p.cache, self._p.context.ledger
         archive = cache.archive_path(pack.sha256)
-        if self._force or not self._is_whole(archive, pack):
-            archive.unlink(missing_ok=True)
-            self._download(pack, archive)
         staged = cache.staging(pack.sha256)
+        arriving = ArrivingPack(
+            staged / "tree", self._p.cancel, lambda size_bytes: require_space(cache.folder, size_bytes, ledger)
+        )
         try:
-            entry = self._unpack(pack, archive, staged)
+            if self._force or not self._is_whole(archive, pack):
+                archive.unlink(missing_ok=True)
+                self._download(pack, archive, arriving)
+            self._p.progress.enter(f"unpacking {pack.title}")
+            contents = arriving.result(archive)
+            entry = cache.publish(staged, Entry(pack.sha256, staged, archive.stat().st_size, contents))
         except BaseException:
             shutil.rmtree(staged, ignore_errors=True)
             raise
@@ -243,7 +248,7 @@ class _Pull:
         found = hash_of(str(archive), self._p.cancel)
         return found is not None and found[0] == pack.sha256
 
-    def _download(self, pack: Pack, archive: Path) -> None:
+    def _download(self, pack: Pack, archive: Path, arriving: ArrivingPack) -> None:
         from noeira_tui.transfer.download import download
 
         silent = self._silent.get(origin_url(pack, self._p.settings) or "")
@@ -258,19 +263,9 @@ class _Pull:
                 progress=Share(self._p.progress),
                 cancel=cancel,
                 context=context,
+                tap=arriving,
             )
         self._transferred += done.bytes_transferred
-
-    def _unpack(self, pack: Pack, archive: Path, staged: Path) -> Entry:
-        cache, ledger = self._p.cache, self._p.context.ledger
-        self._p.progress.enter(f"unpacking {pack.title}")
-        contents = unpack(
-            archive,
-            staged / "tree",
-            cancel=self._p.cancel,
-            room_for=lambda size_bytes: require_space(cache.folder, size_bytes, ledger),
-        )
-        return cache.publish(staged, Entry(pack.sha256, staged, archive.stat().st_size, contents))
 
 
 def _file_name(pack: Pack) -> str:

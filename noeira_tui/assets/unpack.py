@@ -6,19 +6,20 @@ a link inside its own tree becomes a second name of the same file, or a folder o
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from noeira_tui.assets.ahead import ahead
-from noeira_tui.assets.archive import ArchiveKind, sniff
-from noeira_tui.assets.compression import Compression, decompressed
+from noeira_tui.assets.archive import ArchiveKind, Layout, sniff
+from noeira_tui.assets.compression import Compression, Readable, check_whole, compression_of, decompressed
 from noeira_tui.assets.contents import SINGLE_FILE, Unpacked, UnpackedFile
 from noeira_tui.assets.links import LinkTree
 from noeira_tui.assets.names import Places, member_path, refused
 from noeira_tui.assets.tarstream import Feed, Member, MemberKind, TarReader
+from noeira_tui.assets.writers import NewFile, Writers
 from noeira_tui.assets.zipstream import zip_members
 from noeira_tui.core.errors import ArchiveError
 from noeira_tui.core.progress import CancelToken
@@ -27,50 +28,78 @@ from noeira_tui.core.quantity import show_size
 RATIO = 200
 SMALLEST_LIMIT_BYTES = 64 << 20
 MAX_MEMBERS = 1_000_000
-_SMALL_BYTES = 1 << 20
+SMALL_BYTES = 512 << 10
 _ASK_ABOUT_SPACE_BYTES = 64 << 20
 _OVERHEAD_BYTES = 2 << 30
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def unpack(
-    archive: Path,
-    tree: Path,
-    *,
-    cancel: CancelToken,
-    room_for: Callable[[int], None] = lambda size_bytes: None,
-) -> Unpacked:
-    """Unpack into `tree`, a new folder that this makes. What is no archive is linked or copied there as one file.
+RoomFor = Callable[[int], None]
+
+
+def no_questions(size_bytes: int) -> None:
+    """There is always room."""
+
+
+def unpack(archive: Path, tree: Path, *, cancel: CancelToken, room_for: RoomFor = no_questions) -> Unpacked:
+    """Unpack into `tree`, a new folder that this makes. What is no archive becomes one file there.
 
     `room_for` is asked before bytes are written and raises when they do not fit. Raises ArchiveError for an archive
     that attacks, is cut, damaged or a bomb (more than `RATIO` times its size), OSError for the disk, CancelledError.
     """
-    tree.mkdir(mode=0o755)
     with archive.open("rb") as stream:
+        check_whole(stream, compression_of(stream.read(8)))
         size = os.fstat(stream.fileno()).st_size
         layout = sniff(stream)
-        limit = max(SMALLEST_LIMIT_BYTES, size * RATIO)
-        with _Writer(tree, limit, cancel, room_for) as writer:
+        if layout.kind is ArchiveKind.TAR:
+            return _unpack_tar(stream, layout, size, tree, cancel, room_for)
+        with _new_tree(tree, size, cancel, room_for) as new:
             if layout.kind is ArchiveKind.ZIP:
                 for member, body in zip_members(stream):
-                    writer.add(member, body)
-            elif layout.kind is ArchiveKind.TAR:
-                stream_of = decompressed(stream, layout.compression)
-                if layout.compression is not Compression.NONE:
-                    stream_of = ahead(_at_most(stream_of, limit + _OVERHEAD_BYTES))
-                with closing(stream_of):  # type: ignore[type-var]  # both are generators
-                    _add_all(writer, stream_of)
+                    new.add(member, body)
             else:
                 pieces = decompressed(stream, Compression.NONE)
-                writer.add(Member(SINGLE_FILE, MemberKind.FILE, size, mtime_ns=0), lambda: map(memoryview, pieces))
-            writer.make_links()
-    return Unpacked(str(layout), tuple(writer.files.values()), tuple(sorted(writer.folders)))
+                new.add(Member(SINGLE_FILE, MemberKind.FILE, size, mtime_ns=0), lambda: pieces)
+            return new.finish(layout)
 
 
-def _add_all(writer: _Writer, pieces: Iterator[bytes]) -> None:
+def unpack_arriving(
+    stream: Readable, size_bytes: int, tree: Path, *, cancel: CancelToken, room_for: RoomFor = no_questions
+) -> Unpacked | None:
+    """Unpack a tar while it arrives; None for what has to be there as a whole first. Raises as `unpack` does.
+
+    Nothing of it may be used before the whole file was verified, and `check_whole` has looked at it.
+    """
+    layout = sniff(stream)
+    if layout.kind is not ArchiveKind.TAR:
+        return None
+    return _unpack_tar(stream, layout, size_bytes, tree, cancel, room_for)
+
+
+def _unpack_tar(
+    stream: Readable, layout: Layout, size: int, tree: Path, cancel: CancelToken, room_for: RoomFor
+) -> Unpacked:
+    with _new_tree(tree, size, cancel, room_for) as new:
+        pieces = decompressed(stream, layout.compression)
+        if layout.compression is not Compression.NONE:
+            pieces = ahead(_at_most(pieces, _limit(size) + _OVERHEAD_BYTES))
+        with closing(pieces):  # type: ignore[type-var]  # both are generators
+            _add_all(new, pieces)
+        return new.finish(layout)
+
+
+def _new_tree(tree: Path, size: int, cancel: CancelToken, room_for: RoomFor) -> _Tree:
+    tree.mkdir(mode=0o755)
+    return _Tree(tree, _limit(size), cancel, room_for)
+
+
+def _limit(archive_bytes: int) -> int:
+    return max(SMALLEST_LIMIT_BYTES, archive_bytes * RATIO)
+
+
+def _add_all(writer: _Tree, pieces: Iterator[bytes]) -> None:
     reader = TarReader(Feed(pieces))
     for member in reader.members():
-        if member.kind is MemberKind.FILE and member.size_bytes <= _SMALL_BYTES:
+        if member.kind is MemberKind.FILE and member.size_bytes <= SMALL_BYTES:
             writer.add(member, lambda: (reader.whole_body(),))
         else:
             writer.add(member, reader.body)
@@ -94,31 +123,35 @@ def _too_large(limit: int) -> ArchiveError:
     )
 
 
-class _Writer:
-    """Writes members below one fresh folder, and keeps account of them."""
+class _Tree:
+    """The tree that members go to: checks each, has it written, and keeps account."""
 
-    def __init__(self, tree: Path, limit: int, cancel: CancelToken, room_for: Callable[[int], None]) -> None:
-        self.files: dict[str, UnpackedFile] = {}
+    def __init__(self, tree: Path, limit: int, cancel: CancelToken, room_for: RoomFor) -> None:
         self.folders: set[str] = set()
-        self._tree = tree
         self._fd = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        self._writers = Writers(self._fd)
         self._limit = limit
         self._cancel = cancel
         self._room_for = room_for
         self._places = Places()
+        self._files: set[str] = set()
+        self._hardlinks: list[tuple[str, str]] = []
         self._symlinks: dict[str, str] = {}
         self._spent = 0
         self._asked = 0
         self._members = 0
+        self._is_finished = False
 
-    def __enter__(self) -> _Writer:
+    def __enter__(self) -> _Tree:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self._is_finished:
+            self._writers.abandon()
         os.close(self._fd)
 
     def add(self, member: Member, body: Callable[[], Iterable[memoryview | bytes]]) -> None:
-        """Check one member and write it. Raises ArchiveError, OSError, CancelledError."""
+        """Check one member and have it written. Raises ArchiveError, OSError, CancelledError."""
         self._count()
         path = member_path(member.name)
         if member.kind is MemberKind.FOLDER:
@@ -133,28 +166,42 @@ class _Writer:
         if member.kind is MemberKind.SYMLINK:
             self._symlinks[path] = member.target
         elif member.kind is MemberKind.HARDLINK:
-            target = self.files.get(member_path(member.target))
-            if target is None:
+            target = member_path(member.target)
+            if target not in self._files:
                 raise refused(member.name, f"it links to {member.target!r}, which is no file before it in the archive")
-            self._make_folder(path.rpartition("/")[0])
-            self._second_name(path, target)
+            self._hardlinks.append((path, target))
+            self._files.add(path)
         else:
             self._spend(member.size_bytes)
             self._make_folder(path.rpartition("/")[0])
-            self._write(path, member, body())
+            self._files.add(path)
+            self._write(NewFile(path, member.size_bytes, member.is_executable, member.mtime_ns), body())
 
-    def make_links(self) -> None:
-        """Give the files that symbolic links lead to their further names. Raises ArchiveError for any other link."""
-        tree = LinkTree(frozenset(self.files), frozenset(self.folders), self._symlinks)
-        originals = dict(self.files)
-        for path in self._symlinks:
-            for name, target in tree.names_for(path):
+    def finish(self, layout: Layout) -> Unpacked:
+        """What was unpacked, once all of it is written. Raises as `_finish` does."""
+        files = self._finish()
+        return Unpacked(str(layout), tuple(files[path] for path in sorted(files)), tuple(sorted(self.folders)))
+
+    def _finish(self) -> dict[str, UnpackedFile]:
+        """Wait for the writers, then give the files that links lead to their further names.
+
+        Raises ArchiveError for a link that leads anywhere but to files and folders of the tree.
+        """
+        written = self._writers.finish()
+        self._is_finished = True
+        files = {file.path: file for file in written}
+        for path, target in self._hardlinks:
+            self._make_folder(path.rpartition("/")[0])
+            files[path] = self._second_name(path, files[target])
+        tree = LinkTree(frozenset(files), frozenset(self.folders), self._symlinks)
+        originals = dict(files)
+        for link in self._symlinks:
+            for name, meant in tree.names_for(link):
                 self._count()
-                if target is None:
-                    self._make_folder(name)
-                else:
-                    self._make_folder(name.rpartition("/")[0])
-                    self._second_name(name, originals[target])
+                self._make_folder(name if meant is None else name.rpartition("/")[0])
+                if meant is not None:
+                    files[name] = self._second_name(name, originals[meant])
+        return files
 
     def _count(self) -> None:
         self._members += 1
@@ -180,49 +227,34 @@ class _Writer:
         os.mkdir(path, 0o755, dir_fd=self._fd)
         self.folders.add(path)
 
-    def _write(self, path: str, member: Member, pieces: Iterable[memoryview | bytes]) -> None:
-        # Read-only from the start, and without set-uid bits whatever the archive says.
-        fd = os.open(path, _FLAGS, 0o555 if member.is_executable else 0o444, dir_fd=self._fd)
-        try:
-            digest = hashlib.sha256()
-            left = member.size_bytes
-            for piece in pieces:
-                if len(piece) > left:
-                    raise refused(member.name, "it is longer than it says")
-                digest.update(piece)
-                _write_all(fd, piece)
-                left -= len(piece)
-                if member.size_bytes > _SMALL_BYTES:
-                    self._cancel.check()
-            if left:
-                raise refused(member.name, "it is shorter than it says")
-            os.utime(fd, ns=(member.mtime_ns, member.mtime_ns))
-            stat = os.fstat(fd)
-        finally:
-            os.close(fd)
-        self.files[path] = UnpackedFile(path, stat.st_size, stat.st_mtime_ns, stat.st_ino, digest.hexdigest())
+    def _write(self, new: NewFile, pieces: Iterable[memoryview | bytes]) -> None:
+        if new.size_bytes <= SMALL_BYTES:
+            self._writers.whole(new, b"".join(pieces))
+            return
+        file = self._writers.begin(new)
+        for piece in pieces:
+            self._cancel.check()
+            file.write(piece)
+        file.close()
 
-    def _second_name(self, path: str, target: UnpackedFile) -> None:
+    def _second_name(self, path: str, target: UnpackedFile) -> UnpackedFile:
         try:
             os.link(target.path, path, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
         except OSError:
             # No hard links here, or too many of one file: a copy is as good.
-            self._copy(path, target)
-            return
-        self.files[path] = UnpackedFile(path, target.size_bytes, target.mtime_ns, target.inode, target.sha256)
+            return self._copy(path, target)
+        return replace(target, path=path)
 
-    def _copy(self, path: str, target: UnpackedFile) -> None:
+    def _copy(self, path: str, target: UnpackedFile) -> UnpackedFile:
         source = os.open(target.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._fd)
         try:
-            mode = os.fstat(source).st_mode
+            is_executable = bool(os.fstat(source).st_mode & 0o100)
             self._spend(target.size_bytes)
-            member = Member(path, MemberKind.FILE, target.size_bytes, bool(mode & 0o100), target.mtime_ns)
-            self._write(path, member, iter(lambda: os.read(source, _SMALL_BYTES), b""))
+            writers = Writers(self._fd, threads=1)
+            file = writers.begin(NewFile(path, target.size_bytes, is_executable, target.mtime_ns))
+            while piece := os.read(source, SMALL_BYTES):
+                file.write(piece)
+            file.close()
+            return writers.finish()[0]
         finally:
             os.close(source)
-
-
-def _write_all(fd: int, piece: memoryview | bytes) -> None:
-    written = os.write(fd, piece)
-    while written < len(piece):
-        written += os.write(fd, memoryview(piece)[written:])

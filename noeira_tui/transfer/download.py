@@ -18,6 +18,7 @@ from noeira_tui.transfer.hashing import hash_file
 from noeira_tui.transfer.part import Part, PartLostError, claim, part_path, partial_bytes, place_error
 from noeira_tui.transfer.publish import may_replace, occupied, publish
 from noeira_tui.transfer.space import FULL, disk_full, require_space
+from noeira_tui.transfer.worker import Tap
 
 __all__ = ["download", "part_path", "partial_bytes"]
 
@@ -33,6 +34,7 @@ def download(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
     context: TransferContext = ALONE,
+    tap: Tap | None = None,
 ) -> Downloaded:
     """Fetch `wanted` to `dest`, going on from an interrupted attempt; publish it only after its sha256 was compared.
 
@@ -40,8 +42,12 @@ def download(
     that `replace` does not allow is in the way, or the place cannot be written), DiskFullError, StorageRefusedError,
     NetworkError, VerificationError, CancelledError, and what `source.refresh()` raises. Whatever it raises, the bytes
     that arrived stay in `<dest>.part` for the next attempt.
+
+    `tap` is for a file that is only wanted for what is in it: called in a thread of its own at every attempt at a file
+    that is not small, it reads the bytes as they arrive and before they are verified, and must not raise. Such a file
+    is not made durable.
     """
-    job = _Download(source, dest, wanted, replace, progress or Progress(), cancel or CancelToken(), context)
+    job = _Download(source, dest, wanted, replace, progress or Progress(), cancel or CancelToken(), context, tap)
     return job.run()
 
 
@@ -55,6 +61,7 @@ class _Download:
         progress: Progress,
         cancel: CancelToken,
         context: TransferContext,
+        tap: Tap | None,
     ) -> None:
         self._source = source
         self._dest = dest
@@ -64,7 +71,8 @@ class _Download:
         self._cancel = cancel
         self._context = context
         self._began = time.monotonic()
-        self._fetch = Fetch(source, wanted, progress, cancel, context)
+        self._tap = tap
+        self._fetch = Fetch(source, wanted, progress, cancel, context, tap)
 
     def run(self) -> Downloaded:
         with _writing(self._dest, self._wanted):
@@ -119,14 +127,14 @@ class _Download:
         self._progress.enter("publishing")
         part.check_in_place()
         try:
-            publish(part.path, part.fd, self._dest, self._replace)
+            publish(part.path, part.fd, self._dest, self._replace, durable=self._tap is None)
         except DestinationError:
             # Another process may have published the same contents while we fetched them.
             if not self._is_wanted(self._dest):
                 raise
             part.discard()
         else:
-            if os.fstat(part.fd).st_size > KEEP_CACHED_BYTES:
+            if self._tap is None and os.fstat(part.fd).st_size > KEEP_CACHED_BYTES:
                 drop_pages(part.fd)
             part.published()
 

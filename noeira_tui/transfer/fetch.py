@@ -12,13 +12,13 @@ from functools import partial
 from noeira_tui.core.presigned import UrlSource
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.facts import TransferContext, Wanted
-from noeira_tui.transfer.follow import FrontHash, PageCacheKeeper
+from noeira_tui.transfer.follow import FrontHash, FrontReader, PageCacheKeeper
 from noeira_tui.transfer.halt import Halt
 from noeira_tui.transfer.part import Part, PartLostError
 from noeira_tui.transfer.plan import MIN_PIECE_BYTES, Plan
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS, Ramp
 from noeira_tui.transfer.retry import Attempts, SharedUrl
-from noeira_tui.transfer.worker import RestartError, Shared, Worker
+from noeira_tui.transfer.worker import RestartError, Shared, Tap, Worker
 
 SMALL_BYTES = 2 * MIN_PIECE_BYTES
 """Smaller files are fetched in the caller's thread: starting others would take longer than the file."""
@@ -32,8 +32,15 @@ class Fetch:
     """Brings a part to its full size; may be run again after the part was restarted. Counts requests and body bytes."""
 
     def __init__(
-        self, source: UrlSource, wanted: Wanted, progress: Progress, cancel: CancelToken, context: TransferContext
+        self,
+        source: UrlSource,
+        wanted: Wanted,
+        progress: Progress,
+        cancel: CancelToken,
+        context: TransferContext,
+        tap: Tap | None = None,
     ) -> None:
+        self._tap = tap
         self._wanted = wanted
         self._progress = progress
         self._cancel = cancel
@@ -90,6 +97,7 @@ class Fetch:
             ranges_work=lambda: ramp.ranges_work(time.monotonic(), plan.moved),
             stumbled=lambda: ramp.stumbled(time.monotonic()),
             whole=self._whole,
+            tap=self._tap,
         )
         return _Attempt(shared, ramp, lambda: self.add_worker(shared))
 
@@ -137,10 +145,12 @@ class _Attempt:
             self._front.run()
             return self._front.hexdigest()
         keeper = PageCacheKeeper(self._s.part.fd, self._front)
+        tap = self._s.tap
         with ThreadPoolExecutor(MAX_CONNECTIONS + 2, thread_name_prefix="transfer") as self._pool:
             try:
                 self._start(self._front.run)
-                self._start(keeper.run)
+                # What is tapped is read once more and then thrown away: it stays in memory.
+                self._start(keeper.run if tap is None else lambda: tap(FrontReader(self._s.part.fd, self._s.plan)))
                 self._steer()
             finally:
                 keeper.finish()

@@ -8,6 +8,7 @@ import sys
 import threading
 
 from noeira_tui.core.progress import CancelToken
+from noeira_tui.transfer.halt import StoppedError
 from noeira_tui.transfer.plan import Plan
 
 _BLOCK_BYTES = 2 << 20
@@ -41,6 +42,39 @@ class FrontHash:
 
     def hexdigest(self) -> str:
         return self._digest.hexdigest()
+
+
+class FrontReader:
+    """The contiguous front as a file to read from while the rest still arrives: `read` waits for bytes to be there.
+
+    What is read was not verified yet.
+    """
+
+    def __init__(self, fd: int, plan: Plan) -> None:
+        self._fd = fd
+        self._plan = plan
+        self._at = 0
+
+    @property
+    def size_bytes(self) -> int | None:
+        """The size of the whole file; None while nobody knows it."""
+        return self._plan.size
+
+    def seek(self, offset: int) -> int:
+        """Go on from there."""
+        self._at = offset
+        return offset
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes, empty at the end. Raises StoppedError when the attempt ends before they are there."""
+        front = self._plan.front_beyond(self._at)
+        if front <= self._at:
+            if not self._plan.complete:
+                raise StoppedError("The transfer ended before its end could be read.")
+            return b""
+        data = os.pread(self._fd, min(size, front - self._at), self._at)
+        self._at += len(data)
+        return data
 
 
 class PageCacheKeeper:

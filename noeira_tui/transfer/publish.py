@@ -40,12 +40,13 @@ def occupied(dest: Path) -> DestinationError:
     )
 
 
-def publish(part: Path, fd: int, dest: Path, allowed: Replace) -> None:
-    """Sync the file open as `fd`, rename `part` to `dest`, sync the folder.
+def publish(part: Path, fd: int, dest: Path, allowed: Replace, *, durable: bool = True) -> None:
+    """Sync the file open as `fd`, rename `part` to `dest`, sync the folder; without `durable` only rename it.
 
     Raises DestinationError when something at `dest` is in the way, also something that appeared only now; OSError.
     """
-    os.fsync(fd)
+    if durable:
+        os.fsync(fd)
     if not may_replace(dest, allowed):
         raise occupied(dest)
     if allowed.anything or (allowed.stamp is not None and dest.exists()):
@@ -55,7 +56,8 @@ def publish(part: Path, fd: int, dest: Path, allowed: Replace) -> None:
             rename_to_free_name(part, dest)
         except FileExistsError:
             raise occupied(dest) from None
-    fsync_folder(dest.parent)
+    if durable:
+        fsync_folder(dest.parent)
 
 
 def rename_to_free_name(source: Path, dest: Path) -> None:

@@ -17,6 +17,7 @@ from noeira_tui.transfer.body import (
     other_size,
 )
 from noeira_tui.transfer.facts import TransferContext, Wanted
+from noeira_tui.transfer.follow import FrontReader
 from noeira_tui.transfer.halt import Halt
 from noeira_tui.transfer.http import Answer, Client
 from noeira_tui.transfer.part import Part
@@ -24,6 +25,8 @@ from noeira_tui.transfer.plan import Piece, Plan
 from noeira_tui.transfer.retry import Attempts, SharedUrl, asks_for_fresh_url, refusal, retry_after_s
 
 BUFFER_BYTES = 512 << 10
+Tap = Callable[[FrontReader], None]
+"""Somebody who reads the file while it arrives."""
 _PROGRESS_BYTES = 64 << 10
 """So much in one go forgives earlier failures; what a starved connection dribbles does not."""
 
@@ -53,6 +56,7 @@ class Shared:
     stumbled: Callable[[], None]
     """Told of a request that brought nothing."""
     whole: bool = False
+    tap: Tap | None = None
 
 
 class Worker:
@@ -67,7 +71,8 @@ class Worker:
     def run(self, connections: Callable[[], int]) -> None:
         """Fetch pieces until none are left, or `connections` says by -1 that there are too many.
 
-        Raises TransferError, RestartError, OSError, CancelledError."""
+        Raises TransferError, RestartError, OSError, CancelledError.
+        """
         buffer = memoryview(bytearray(BUFFER_BYTES))
         with self.client:
             while True:
