@@ -12,6 +12,7 @@ from noeira_tui.service.context import Context
 from noeira_tui.service.database import Database
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.observed import Observed
+from noeira_tui.service.openapi import document
 from noeira_tui.service.problems import RequestRefusedError, answer_errors, error_answer
 from noeira_tui.service.routes import about, audit, datasets, definitions, files, health, projects, revisions
 from noeira_tui.service.store import ObjectStore
@@ -22,6 +23,7 @@ def make_app(config: ServiceConfig, database: Database, store: ObjectStore, metr
     metrics = metrics or Metrics()
     metrics.gauge("noeira_database_connections", lambda: database.connections)
     app = FastAPI(title="noeira catalog service", version=version("noeira-tui"), redirect_slashes=False, redoc_url=None)
+    document(app)
     app.state.context = Context.of(config, database, store, metrics)
     answer_errors(app)
     for module in (about, health, audit, datasets, projects, files, revisions, definitions):

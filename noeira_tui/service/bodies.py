@@ -26,10 +26,17 @@ def _joined(value: object) -> object:
     return value
 
 
+def _number(value: object) -> object:
+    # JSON has numbers: `true` and `"5"` are none.
+    if isinstance(value, bool | str):
+        raise ValueError("a number is expected")
+    return value
+
+
 Text = Annotated[str, StringConstraints(max_length=4096), AfterValidator(_printable)]
 Columns = Annotated[str, StringConstraints(max_length=65536), AfterValidator(_printable)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", to_lower=True)]
-Count = Annotated[int, Field(ge=0, le=_MAX_INT)]
+Count = Annotated[int, BeforeValidator(_number), Field(ge=0, le=_MAX_INT)]
 
 
 class DatasetBody(BaseModel):
@@ -38,7 +45,7 @@ class DatasetBody(BaseModel):
     env_id: Text | None = None
     n_rows: Count | None = None
     n_episodes: Count | None = None
-    seed: Annotated[int, Field(ge=-_MAX_INT, le=_MAX_INT)] | None = None
+    seed: Annotated[int, BeforeValidator(_number), Field(ge=-_MAX_INT, le=_MAX_INT)] | None = None
     source_commit: Text | None = None
     columns: Annotated[Columns | None, BeforeValidator(_joined)] = None
     filename: Text | None = None
@@ -64,7 +71,7 @@ class ProjectBody(BaseModel):
 class RecordingBody(BaseModel):
     n_episodes: Count | None = None
     n_frames: Count | None = None
-    fps: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
+    fps: Annotated[float, BeforeValidator(_number), Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
 
 
 class FileBody(BaseModel):

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Query, Response
+from fastapi import Depends, Query, Request, Response
+
+from noeira_tui.service.problems import RequestRefusedError
 
 MAX_LIMIT = 1000
 _Row = TypeVar("_Row")
@@ -34,9 +36,13 @@ class Page:
 
 
 async def _page(
+    request: Request,
     limit: Annotated[int | None, Query(ge=1, le=MAX_LIMIT)] = None,
     after: Annotated[str | None, Query(max_length=1024)] = None,
 ) -> Page:
+    for name in ("limit", "after"):
+        if len(request.query_params.getlist(name)) > 1:
+            raise RequestRefusedError(422, f"{name}: given more than once")
     return Page(limit, after)
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from noeira_tui.catalog.wire import EXTENSIONS
+from noeira_tui.service import answers
 from noeira_tui.service.context import Json
 from noeira_tui.service.problems import error_answer
 
@@ -15,7 +16,7 @@ router = APIRouter(tags=["about"])
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-@router.get("/")
+@router.get("/", **answers.answers(answers.About))
 async def about() -> Json:
     """The service's name, version and extensions."""
     return {"service": "noeira-tui", "version": version("noeira-tui"), "extensions": list(EXTENSIONS)}

@@ -7,6 +7,8 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import DatasetRow, NewDataset, RowStatus, format_time
+from noeira_tui.service import answers
+from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import CompleteBody, DatasetBody
 from noeira_tui.service.contents import (
@@ -24,10 +26,10 @@ from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import fresh_object_key
 from noeira_tui.service.tables import Dataset, DatasetUpload, now
 
-router = APIRouter(route_class=ProtectedRoute, tags=["datasets"])
+router = APIRouter(route_class=ProtectedRoute, tags=["datasets"], responses=REFUSALS)
 
 
-@router.get("/datasets")
+@router.get("/datasets", **answers.answers(list[answers.Dataset]))
 def list_datasets(call: Authorised, page: Paged, response: Response) -> list[Json]:
     """Every dataset of the account, pending ones included, by id."""
     if call.access.project is not None:
@@ -40,7 +42,7 @@ def list_datasets(call: Authorised, page: Paged, response: Response) -> list[Jso
     return [_row(row).to_json() for row in page.cut(rows, response, lambda row: row.id)]
 
 
-@router.get("/datasets/{dataset_id}")
+@router.get("/datasets/{dataset_id}", **answers.answers(answers.DatasetWithUrl))
 def describe_dataset(call: Authorised, dataset_id: str) -> Json:
     """One dataset and where its bytes are; 409 while it is pending."""
     with call.database.read() as session:
@@ -52,7 +54,7 @@ def describe_dataset(call: Authorised, dataset_id: str) -> Json:
     return {**_row(row).to_json(), **call.links.download(row.blob.object_key)}
 
 
-@router.post("/datasets", status_code=201)
+@router.post("/datasets", status_code=201, **answers.answers(answers.Registration, status=201))
 def register_dataset(call: Authorised, body: DatasetBody) -> Json:
     """Announce a dataset. Every registration has its own object key; what was ready stays so until it completes."""
     call.refuse_project_keys()
@@ -83,7 +85,7 @@ def register_dataset(call: Authorised, body: DatasetBody) -> Json:
     return {"id": dataset_id, "object_key": object_key, "bucket": call.store.bucket, **call.links.upload(object_key)}
 
 
-@router.post("/datasets/{dataset_id}/complete")
+@router.post("/datasets/{dataset_id}/complete", **answers.answers(answers.Completed))
 def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> Json:
     """Publish an upload, after looking at what the store has. The newest one of the same key unless it is named."""
     call.refuse_project_keys()

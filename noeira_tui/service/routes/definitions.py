@@ -7,6 +7,8 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
+from noeira_tui.service import answers
+from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import DefinitionBody
 from noeira_tui.service.contents import Contents, adopt, lock_contents, look_at_upload, readable_blobs
@@ -16,11 +18,13 @@ from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import fresh_object_key
 from noeira_tui.service.tables import Blob, FileUpload, Project, ProjectFile, now
 
-router = APIRouter(route_class=ProtectedRoute, prefix="/projects/{slug}/files", tags=["definitions"])
+router = APIRouter(
+    route_class=ProtectedRoute, prefix="/projects/{slug}/files", tags=["definitions"], responses=REFUSALS
+)
 _CANDIDATES = 4
 
 
-@router.get("")
+@router.get("", **answers.answers(answers.Definitions))
 def list_definitions(call: Authorised, slug: str) -> Json:
     """The definition files of a project, with URLs to read them."""
     with call.database.read() as session:
@@ -48,7 +52,7 @@ def list_definitions(call: Authorised, slug: str) -> Json:
     }
 
 
-@router.post("/presign")
+@router.post("/presign", **answers.answers(answers.Unchanged, (201, answers.Offered), words="Stored already"))
 def offer_definition(call: Authorised, slug: str, body: DefinitionBody) -> JSONResponse:
     """Offer a definition file that changes the one with the digest `base_sha256`; 409 when that is no longer so."""
     _check(call, body)
@@ -82,7 +86,7 @@ def offer_definition(call: Authorised, slug: str, body: DefinitionBody) -> JSONR
     return JSONResponse({"path": body.path, **call.links.upload(object_key)}, 201)
 
 
-@router.post("/complete")
+@router.post("/complete", **answers.answers(answers.DefinitionReady))
 def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Json:
     """Publish an uploaded definition file, if the one it was based on is still the current one."""
     _check(call, body)

@@ -10,7 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import RowStatus
-from noeira_tui.service import revisions
+from noeira_tui.service import answers, revisions
+from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.bodies import BatchBody, FileBody
 from noeira_tui.service.context import Authorised, Json, Links, ProtectedRoute
 from noeira_tui.service.finding import find_recording
@@ -19,11 +20,13 @@ from noeira_tui.service.pages import Page, Paged
 from noeira_tui.service.problems import error_answer
 from noeira_tui.service.tables import Blob, Recording, RecordingFile, Revision
 
-router = APIRouter(route_class=ProtectedRoute, prefix="/projects/{slug}/datasets/{name}/files", tags=["files"])
+router = APIRouter(
+    route_class=ProtectedRoute, prefix="/projects/{slug}/datasets/{name}/files", tags=["files"], responses=REFUSALS
+)
 _REVISION = r"^(working|[1-9][0-9]{0,17})$"
 
 
-@router.get("")
+@router.get("", **answers.answers(answers.Files))
 def list_files(
     call: Authorised,
     slug: str,
@@ -54,7 +57,7 @@ def list_files(
     }
 
 
-@router.post("")
+@router.post("", **answers.answers(answers.Unchanged, (201, answers.Offered), words="Stored already"))
 def offer_file(call: Authorised, slug: str, name: str, body: FileBody) -> JSONResponse:
     """Offer a file: `unchanged` when its contents are stored, else where to put them."""
     (result,) = offer_files(call, slug, name, [body])
@@ -63,7 +66,7 @@ def offer_file(call: Authorised, slug: str, name: str, body: FileBody) -> JSONRe
     return JSONResponse(_offered(result, call.links), result.status)
 
 
-@router.post("/complete")
+@router.post("/complete", **answers.answers(answers.FileReady))
 def complete_file(call: Authorised, slug: str, name: str, body: FileBody) -> JSONResponse:
     """Publish an uploaded file, after looking at what the store has."""
     (result,) = complete_files(call, slug, name, [body])
@@ -72,13 +75,13 @@ def complete_file(call: Authorised, slug: str, name: str, body: FileBody) -> JSO
     return JSONResponse(_completed(result))
 
 
-@router.post("/batch")
+@router.post("/batch", **answers.answers(answers.OfferedBatch))
 def offer_batch(call: Authorised, slug: str, name: str, body: BatchBody) -> Json:
     """Offer up to 1,000 files; each has its own answer."""
     return {"files": [_offered(result, call.links) for result in offer_files(call, slug, name, body.files)]}
 
 
-@router.post("/complete-batch")
+@router.post("/complete-batch", **answers.answers(answers.CompletedBatch))
 def complete_batch(call: Authorised, slug: str, name: str, body: BatchBody) -> Json:
     """Publish up to 1,000 uploaded files; each has its own answer."""
     return {"files": [_completed(result) for result in complete_files(call, slug, name, body.files)]}

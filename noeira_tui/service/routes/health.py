@@ -7,6 +7,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from noeira_tui.service import answers
 from noeira_tui.service.context import Json, context_of
 from noeira_tui.service.metrics import CONTENT_TYPE
 from noeira_tui.service.store import StoreError
@@ -14,13 +15,13 @@ from noeira_tui.service.store import StoreError
 router = APIRouter(tags=["operations"])
 
 
-@router.get("/healthz")
+@router.get("/healthz", **answers.answers(answers.Alive))
 async def alive() -> Json:
     """200 as long as the process answers at all."""
     return {"status": "alive"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", **answers.answers(answers.Ready, (503, answers.Error)))
 def ready(request: Request) -> JSONResponse:
     """200 when the database and the object store answer, else 503 naming the one that does not."""
     context = context_of(request)

@@ -6,6 +6,8 @@ from fastapi import APIRouter, Response
 from sqlalchemy import func, select
 
 from noeira_tui.catalog.wire import ProjectRow, RecordingRow, format_time
+from noeira_tui.service import answers
+from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import ProjectBody, RecordingBody
 from noeira_tui.service.context import Authorised, Json, ProtectedRoute
@@ -14,10 +16,10 @@ from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.tables import Blob, Project, Recording, RecordingFile, now
 
-router = APIRouter(route_class=ProtectedRoute, prefix="/projects", tags=["projects"])
+router = APIRouter(route_class=ProtectedRoute, prefix="/projects", tags=["projects"], responses=REFUSALS)
 
 
-@router.get("")
+@router.get("", **answers.answers(list[answers.Project]))
 def list_projects(call: Authorised, page: Paged, response: Response) -> list[Json]:
     """The projects this key may see, by slug."""
     query = projects_of(call).order_by(Project.slug).limit(page.fetch)
@@ -38,7 +40,7 @@ def list_projects(call: Authorised, page: Paged, response: Response) -> list[Jso
     ]
 
 
-@router.put("/{slug}")
+@router.put("/{slug}", **answers.answers(answers.ProjectPut))
 def put_project(call: Authorised, slug: str, body: ProjectBody | None = None) -> Json:
     """Make a project, or change its description."""
     check_segment("project", slug)
@@ -57,7 +59,7 @@ def put_project(call: Authorised, slug: str, body: ProjectBody | None = None) ->
     return {"slug": slug, "description": row.description}
 
 
-@router.get("/{slug}/datasets")
+@router.get("/{slug}/datasets", **answers.answers(list[answers.Recording]))
 def list_recordings(call: Authorised, slug: str, page: Paged, response: Response) -> list[Json]:
     """The recordings of a project, by name, with what their working sets hold."""
     with call.database.read() as session:
@@ -82,7 +84,7 @@ def list_recordings(call: Authorised, slug: str, page: Paged, response: Response
     return [_recording_row(row, *counts.get(row.pk, (0, 0, 0))).to_json() for row in rows]
 
 
-@router.put("/{slug}/datasets/{name}")
+@router.put("/{slug}/datasets/{name}", **answers.answers(answers.Counts))
 def put_recording(call: Authorised, slug: str, name: str, body: RecordingBody) -> Json:
     """Make a recording, or change its counts; facts that are absent stay as they are."""
     check_segment("dataset", name)

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Path, Response
 from sqlalchemy import func, select
 
 from noeira_tui.catalog.wire import format_time
-from noeira_tui.service import revisions
+from noeira_tui.service import answers, revisions
+from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import RevisionBody
 from noeira_tui.service.context import Authorised, Json, ProtectedRoute
@@ -17,11 +18,17 @@ from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.tables import Blob, Revision, RevisionFile
 
-router = APIRouter(route_class=ProtectedRoute, prefix="/projects/{slug}/datasets/{name}/revisions", tags=["revisions"])
+router = APIRouter(
+    route_class=ProtectedRoute,
+    prefix="/projects/{slug}/datasets/{name}/revisions",
+    tags=["revisions"],
+    responses=REFUSALS,
+)
+_COMMITTED = answers.answers(answers.Committed, (200, answers.Committed), status=201)
 Number = Annotated[int, Path(ge=1, le=2**62)]
 
 
-@router.get("")
+@router.get("", **answers.answers(list[answers.Revision]))
 def list_revisions(call: Authorised, slug: str, name: str, page: Paged, response: Response) -> list[Json]:
     """The revisions of a recording, newest first; `after` is a revision's number."""
     if page.after is not None and not (page.after.isascii() and page.after.isdigit() and len(page.after) < 19):
@@ -47,7 +54,7 @@ def list_revisions(call: Authorised, slug: str, name: str, page: Paged, response
     return [_row(row, *counts.get(row.pk, (0, 0))) for row in rows]
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, **_COMMITTED)
 def commit_revision(call: Authorised, slug: str, name: str, body: RevisionBody, response: Response) -> Json:
     """Commit the named files as what readers get; one equal to the newest is answered 200 with that one."""
     for path in body.files:
@@ -61,7 +68,7 @@ def commit_revision(call: Authorised, slug: str, name: str, body: RevisionBody, 
         return _committed(committed, response)
 
 
-@router.post("/{number}/restore", status_code=201)
+@router.post("/{number}/restore", status_code=201, **_COMMITTED)
 def restore_revision(call: Authorised, slug: str, name: str, number: Number, response: Response) -> Json:
     """Make an old revision the newest again; repeated, it is answered 200."""
     with call.database.write() as session:
