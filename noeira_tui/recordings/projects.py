@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from noeira_tui.core.paths import is_file, is_folder
 from noeira_tui.recordings.layout import FOLDERS
 
 DEFINITION = "project.kv"
@@ -43,7 +44,7 @@ def discover_projects(projects_dir: Path) -> tuple[LocalProject, ...]:
     """Every project below `projects_dir`, sorted by name; nothing when the folder is not there."""
     found: list[LocalProject] = []
     for folder in _subfolders(projects_dir):
-        has_definition = (folder / DEFINITION).is_file()
+        has_definition = is_file(folder / DEFINITION)
         recordings = tuple(path for path in _subfolders(folder / DATASETS) if _holds_recording(path))
         if not has_definition and not recordings:
             continue
@@ -114,4 +115,4 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _holds_recording(folder: Path) -> bool:
-    return any((folder / name).is_dir() for name in FOLDERS)
+    return any(is_folder(folder / name) for name in FOLDERS)

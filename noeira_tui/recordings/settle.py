@@ -85,9 +85,9 @@ def _blocked(recording: LocalRecording, elsewhere: Collection[str], unnamed: Map
     open_tables = [file for file in recording.incomplete if file.path.startswith(EPISODES)]
     if counted > tables.episodes:
         told = f"{counted} episodes recorded, {tables.episodes} readable"
-        if not open_tables:
-            return told
-        return f"{told}: " + ("visible when the recorder closes" if recording.is_written_to else "recorder died?")
+        if recording.is_written_to:
+            return f"{told}: visible when the recorder closes"
+        return f"{told}: recorder died?" if open_tables or recording.incomplete else told
     if counted < tables.episodes and recording.is_written_to:
         return f"{tables.episodes} episodes in the tables, {counted} in {INFO} yet"
     if open_tables and recording.is_written_to:
