@@ -57,6 +57,8 @@ class Comparison:
     digest_of: Callable[[Path], str | None]
     partial_of: Callable[[Path], int | None]
     data_dir: Path
+    older: tuple[RememberedCopy, ...] = ()
+    """Copies that were pulled to other places before; what was edited there since is only here."""
 
 
 def list_data_dir(data_dir: Path) -> tuple[LocalEntry, ...]:
@@ -116,7 +118,32 @@ def compare_copies(
                     detail="only here: no catalog row has it",
                 )
             )
+    copies += [copy for older in tools.older if (copy := _edited_elsewhere(older, by_id, taken, tools)) is not None]
     return tuple(sorted(copies, key=lambda copy: copy.dataset_id))
+
+
+def _edited_elsewhere(
+    older: RememberedCopy, by_id: Mapping[str, DatasetRow], taken: set[Path], tools: Comparison
+) -> Copy | None:
+    """An earlier copy of a dataset, when it holds contents that neither the service nor the last sync had."""
+    size, mtime_ns = _look(older.path)
+    in_data = older.path.parent == tools.data_dir
+    if size is None or older.sha256 is None or older.path in taken or in_data:
+        return None
+    if (size, mtime_ns) == (older.size_bytes, older.mtime_ns):
+        return None
+    row = by_id.get(older.dataset_id)
+    digest = tools.digest_of(older.path)
+    if digest is not None and digest in {older.sha256, row.sha256 if row is not None else None}:
+        return None
+    return Copy(
+        dataset_id=older.path.name.removesuffix(suffix_of(older.path.name)) or older.path.name,
+        state=State.LOCAL,
+        path=older.path,
+        local_bytes=size,
+        unsent_bytes=size,
+        detail=f"was {older.dataset_id} once and was edited since: only here",
+    )
 
 
 def claims(entries: Iterable[LocalEntry], ids: set[str]) -> dict[str, Path]:

@@ -130,5 +130,5 @@ def recall(memory: CatalogMemory) -> tuple[CatalogAnswer, float] | None:
         return None
     try:
         return CatalogAnswer.parse(kept[0]), kept[1]
-    except (ProtocolError, ValueError) as err:
+    except (ProtocolError, TypeError, ValueError) as err:
         raise StateError(f"The remembered answer of the service is damaged: {err}.") from err

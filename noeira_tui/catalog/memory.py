@@ -74,12 +74,16 @@ class CatalogMemory:
 
     def copies(self) -> dict[str, RememberedCopy]:
         """The latest copy of each dataset, by dataset id."""
+        return {copy.dataset_id: copy for copy in self.all_copies()}
+
+    def all_copies(self) -> tuple[RememberedCopy, ...]:
+        """Every copy that is remembered, the latest last."""
         with self._db.reading(_SCHEMA) as connection:
             rows = connection.execute(
                 "SELECT * FROM copies WHERE service_url = ? ORDER BY at", (self._service_url,)
             ).fetchall()
-        return {
-            row["dataset_id"]: RememberedCopy(
+        return tuple(
+            RememberedCopy(
                 row["dataset_id"],
                 Path(row["path"]),
                 row["sha256"],
@@ -88,7 +92,7 @@ class CatalogMemory:
                 bool(row["pushed"]),
             )
             for row in rows
-        }
+        )
 
     def last_sync_at(self, path: Path) -> tuple[str, int, int] | None:
         """Digest, size and mtime_ns of what was last pulled to (or pushed from) a place, whatever the dataset was."""

@@ -135,7 +135,8 @@ def cancel(cli: Cli, job_id: JobId) -> int:
 
     Example: noeira-tui jobs cancel 3
     """
-    return _tell(cli, process.cancel(_store(cli), job_id), "cancelled")
+    record = process.cancel(_store(cli), job_id)
+    return _tell(cli, record, record.state.value)
 
 
 def retry(cli: Cli, job_id: JobId) -> int:

@@ -29,11 +29,14 @@ def view_datasets(
 ) -> tuple[DatasetView, ...]:
     """Every dataset of the catalog, of `data/`, and wanted by a project (`wanted`: id → projects)."""
     rows = asked.answer.datasets if asked.answer is not None else ()
+    remembered = _remembered(db, asked)
+    latest = {copy.dataset_id: copy for copy in remembered}
+    older = tuple(copy for copy in remembered if latest[copy.dataset_id] is not copy)
     copies = compare_copies(
         rows,
         frozenset(wanted),
         list_data_dir(settings.data_dir),
-        Comparison(_remembered(settings, db, asked), digests, partial_bytes, settings.data_dir),
+        Comparison(latest, digests, partial_bytes, settings.data_dir, older),
     )
     newer = _newer_versions(rows)
     views = (_view(copy, wanted.get(copy.dataset_id, ()), newer.get(copy.dataset_id)) for copy in copies)
@@ -65,13 +68,13 @@ def _told_apart(views: Iterable[DatasetView]) -> tuple[DatasetView, ...]:
     return tuple(result)
 
 
-def _remembered(settings: Settings, db: StateDb, asked: Asked) -> Mapping[str, RememberedCopy]:
+def _remembered(db: StateDb, asked: Asked) -> tuple[RememberedCopy, ...]:
     if asked.service.url is None:
-        return {}
+        return ()
     try:
-        return CatalogMemory(db, asked.service.url.rstrip("/")).copies()
+        return CatalogMemory(db, asked.service.url.rstrip("/")).all_copies()
     except StateError:
-        return {}
+        return ()
 
 
 def _view(copy: Copy, wanted_by: tuple[str, ...], newer: str | None) -> DatasetView:

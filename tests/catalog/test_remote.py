@@ -217,6 +217,22 @@ def test_an_object_with_other_bytes_is_never_published(catalog: RemoteCatalog, s
     assert not (catalog.settings.data_dir / f"{dataset_id}.h5").exists()
 
 
+def test_an_earlier_copy_that_was_edited_is_not_forgotten(catalog: RemoteCatalog, root: Path) -> None:
+    from noeira_tui.overview.look import look
+
+    dataset_id = push(catalog, os.urandom(5000))
+    (catalog.settings.root / "keep").mkdir()
+    earlier = catalog.pull(dataset_id, root / "keep" / "first.h5")
+    catalog.pull(dataset_id, root / "keep" / "second.h5")
+    for source in root.glob("source-*"):
+        source.unlink()
+    assert look(catalog.settings).safe_to_destroy
+    earlier.write_bytes(b"edited here")
+    view = look(catalog.settings)
+    assert not view.safe_to_destroy
+    assert [(item.path, item.state) for item in view.datasets if item.path == earlier] == [(earlier, "local")]
+
+
 def test_the_download_url_needs_no_key(catalog: RemoteCatalog) -> None:
     dataset_id = push(catalog)
     url = catalog.client.get_dataset(dataset_id).download.url
