@@ -54,6 +54,10 @@ class Columns:
     amount: int = 0
     word: int = 0
 
+    def within(self, other: Columns) -> bool:
+        """Whether everything of these widths fits into the others."""
+        return self.name <= other.name and self.amount <= other.amount and self.word <= other.word
+
 
 @dataclass(frozen=True)
 class Row:

@@ -150,3 +150,28 @@ def wrap_line(line: Line, width: int) -> list[Line]:
                     current.append((part, look))
                     used += cell_len(part)
     return [*lines, tuple(current)]
+
+
+def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
+    """The cells, from and to, outside of which two lines are equal; None for equal ones.
+
+    One span, as the library writes every changed span from the beginning of its widget: several would cost more.
+    """
+    before, after = _cells_of(old), _cells_of(new)
+    length = max(len(before), len(after))
+    before += [(" ", "")] * (length - len(before))
+    after += [(" ", "")] * (length - len(after))
+    differing = [x for x in range(length) if before[x] != after[x]]
+    return (differing[0], differing[-1] + 1) if differing else None
+
+
+def _cells_of(line: Line) -> list[Piece]:
+    """Each cell's character and look; the cells of a wide character both hold it and which half they are."""
+    cells: list[Piece] = []
+    for text, look in line:
+        for character in text:
+            width = cell_len(character)
+            if width == 0 and cells:
+                cells[-1] = (cells[-1][0] + character, look)
+            cells += [(f"{character}{half or ''}", look) for half in range(width)]
+    return cells

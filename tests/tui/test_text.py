@@ -7,7 +7,19 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS, glyphs_for
-from noeira_tui.tui.text import clean, clean_lines, cut, cut_line, cut_middle, fit, spread, width_of, wrap, wrap_line
+from noeira_tui.tui.text import (
+    changed_cells,
+    clean,
+    clean_lines,
+    cut,
+    cut_line,
+    cut_middle,
+    fit,
+    spread,
+    width_of,
+    wrap,
+    wrap_line,
+)
 
 ANYTHING = st.text(st.characters(), max_size=80)
 CLEAN = ANYTHING.map(clean)
@@ -79,3 +91,21 @@ def test_the_locale_chooses_the_signs() -> None:
     assert glyphs_for({}) is SYMBOLS
     assert glyphs_for({"TMUX": "/socket,1,0"}) is ASCII
     assert glyphs_for({"TMUX": "/socket,1,0", "LC_CTYPE": "de_DE.utf8"}) is SYMBOLS
+
+
+def test_only_the_cells_that_differ_are_written_again() -> None:
+    old = (("name ", ""), ("68 %", "live"), ("  27.4 GB of a long text  ", ""), ("1:02", ""))
+    new = (("name ", ""), ("69 %", "live"), ("  27.4 GB of a long text  ", ""), ("1:02", ""))
+    assert changed_cells(old, new) == (6, 7)
+    assert changed_cells(old, old) is None
+    assert changed_cells((("日本", ""),), (("日a ", ""),)) == (2, 4)
+    assert changed_cells((("a", "good"),), (("a", "trouble"),)) == (0, 1)
+    assert changed_cells((("a", ""),), (("abc", ""),)) == (1, 3)
+
+
+@given(CLEAN)
+def test_a_changed_look_is_a_change_of_every_cell(text: str) -> None:
+    span = changed_cells(((text, "good"),), ((text, "trouble"),))
+    cells = sum(cell_len(character) for character in text)
+    assert span == ((0, cells) if cells else None)
+    assert changed_cells(((text, ""),), ((text, ""),)) is None

@@ -16,8 +16,7 @@ from noeira_tui.tui.actions import dialog_binding
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.styles import style_sheet
 from noeira_tui.tui.text import Line, clean
-from noeira_tui.tui.widgets.painted import Painted
-from noeira_tui.tui.widgets.pane import title_content
+from noeira_tui.tui.widgets.painted import Painted, title_content
 
 Answer = TypeVar("Answer")
 

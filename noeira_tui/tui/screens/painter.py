@@ -12,7 +12,7 @@ from noeira_tui.tui.rows import Columns, Place, Row
 from noeira_tui.tui.text import Line, Piece, clean, cut, spread
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.painted import Painted
-from noeira_tui.tui.widgets.pane import Pane, title_content
+from noeira_tui.tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
     from noeira_tui.tui.screens.main import MainScreen
@@ -129,12 +129,12 @@ class Painter:
         shown = self._screen.query_one("#details", Painted)
         inner = max(1, self._screen.size.width - 4)
         if row is None or row.is_heading:
-            shown.border_title = title_content((("Details", "quiet"),))
+            shown.show_title((("Details", "quiet"),))
             shown.show([(("Nothing is highlighted.", "faint"),)])
         else:
             from noeira_tui.tui import details
 
-            shown.border_title = title_content(((cut(row.name, inner - 4, glyphs), "strong"),))
+            shown.show_title(((cut(row.name, inner - 4, glyphs), "strong"),))
             facts = details.facts_of(row, board.clock(), glyphs)
             shown.show(details.brief_lines(facts, inner, 3 if self._screen.size.height >= TALL_FROM else 2, glyphs))
         self._screen.query_one(KeyBar).show_keys(self._screen.situation())

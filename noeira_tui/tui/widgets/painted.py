@@ -8,11 +8,12 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.color import Color
-from textual.geometry import Size
+from textual.content import Content
+from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from noeira_tui.tui.text import Line, width_of
+from noeira_tui.tui.text import Line, changed_cells, width_of
 
 _COLOURED = ("good", "quiet", "attention", "trouble", "live", "accent", "faint")
 _BOLD = Style(bold=True)
@@ -71,6 +72,26 @@ def strip_of(widget: Widget, line: Line, width: int, over: Style | None = None) 
     return Strip(segments, width_of(line)).adjust_cell_length(width, base)
 
 
+def title_content(line: Line) -> Content | None:
+    """A line as a border title: literal text in the looks' colours; None for an empty line."""
+    if not any(text for text, _ in line):
+        return None
+    return Content.assemble(*((text, _STYLES.get(look, "")) for text, look in line))
+
+
+_STYLES = {
+    "strong": "bold $foreground",
+    "heading": "bold $foreground",
+    "accent": "bold $tone-accent",
+    "good": "$tone-good",
+    "attention": "$tone-attention",
+    "trouble": "$tone-trouble",
+    "live": "$tone-live",
+    "quiet": "$tone-quiet",
+    "faint": "$tone-faint",
+}
+
+
 class Painted(Widget):
     """Shows lines it is given. Equal lines cause no repaint."""
 
@@ -79,6 +100,7 @@ class Painted(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._lines: tuple[Line, ...] = ()
+        self._title: Line = ()
 
     @property
     def text(self) -> str:
@@ -90,9 +112,21 @@ class Painted(Widget):
         new = tuple(lines)
         if new == self._lines:
             return
-        taller = len(new) != len(self._lines)
-        self._lines = new
-        self.refresh(layout=taller)
+        old, self._lines = self._lines, new
+        if len(old) != len(new):
+            self.refresh(layout=True)
+            return
+        left, top = self.gutter.left, self.gutter.top
+        for y, (before, after) in enumerate(zip(old, new, strict=True)):
+            span = changed_cells(before, after)
+            if span is not None:
+                self.refresh(Region(left + span[0], top + y, span[1] - span[0], 1))
+
+    def show_title(self, title: Line) -> None:
+        """Show a title in the border; an equal one causes no repaint."""
+        if title != self._title:
+            self._title = title
+            self.border_title = title_content(title)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         return max((width_of(line) for line in self._lines), default=0)

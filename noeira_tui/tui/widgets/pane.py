@@ -7,36 +7,16 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
 
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.rows import paint_row
 from noeira_tui.tui.text import Line, clean, cut_line
+from noeira_tui.tui.widgets.painted import title_content
 from noeira_tui.tui.widgets.row_list import Paint, RowList
 
 if TYPE_CHECKING:
     from textual.widgets import Input
-
-
-def title_content(line: Line) -> Content | None:
-    """A line as a border title: literal text in the looks' colours; None for an empty line."""
-    if not any(text for text, _ in line):
-        return None
-    return Content.assemble(*((text, _STYLES.get(look, "")) for text, look in line))
-
-
-_STYLES = {
-    "strong": "bold $foreground",
-    "heading": "bold $foreground",
-    "accent": "bold $tone-accent",
-    "good": "$tone-good",
-    "attention": "$tone-attention",
-    "trouble": "$tone-trouble",
-    "live": "$tone-live",
-    "quiet": "$tone-quiet",
-    "faint": "$tone-faint",
-}
 
 
 class Pane(Vertical):

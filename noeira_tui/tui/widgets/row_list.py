@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from noeira_tui.tui.glyphs import SYMBOLS, Glyphs
 from noeira_tui.tui.rows import Columns, Row, columns_of, paint_row
-from noeira_tui.tui.text import Line, wrap_line
+from noeira_tui.tui.text import Line, changed_cells, wrap_line
 from noeira_tui.tui.widgets.painted import looks_of, strip_of
 
 Paint = Callable[[Row, int, Columns, Glyphs], Line]
@@ -72,26 +72,48 @@ class RowList(ScrollView, inherit_bindings=False):
         """Show these rows below the lines `top`; without any, the lines `empty`. Repaints only lines that differ."""
         if rows == self._rows and top == self._top and empty == self._empty:
             return
-        old, old_columns, old_top = self._rows, self._columns, self._top
-        key = old[self._cursor].key if old else None
+        if rows and len(rows) == len(self._rows) and top == self._top and self._show_changes(rows):
+            return
+        old, old_cursor = self._rows, self._cursor
+        key = old[old_cursor].key if old else None
         self._rows, self._top, self._empty = rows, top, empty
         self._columns = columns_of(rows)
         self._marked &= {row.key for row in rows} if self._marked else self._marked
-        old_cursor = self._cursor
         self._cursor = self._cursor_on(key)
         self._resize()
-        same_shape = (
-            len(rows) == len(old) and self._columns == old_columns and top == old_top and old_cursor == self._cursor
-        )
-        if same_shape and rows:
-            for index, (before, after) in enumerate(zip(old, rows, strict=True)):
-                if before is not after and before != after:
-                    self._refresh_row(index)
-        else:
-            self._scroll_to_cursor()
-            self.refresh()
+        self._scroll_to_cursor()
+        self.refresh()
         if not old or not rows or old_cursor != self._cursor or old[old_cursor] != rows[self._cursor]:
             self.post_message(self.Highlighted(self))
+
+    def _show_changes(self, rows: tuple[Row, ...]) -> bool:
+        """Repaint only the cells that differ, where the same things are in the same order; False where they are not."""
+        changed = [
+            (index, before, after)
+            for index, (before, after) in enumerate(zip(self._rows, rows, strict=True))
+            if before is not after and before != after
+        ]
+        widths = columns_of(after for _, _, after in changed)
+        if any(before.key != after.key for _, before, after in changed) or not widths.within(self._columns):
+            return False
+        self._rows = rows
+        for index, before, after in changed:
+            self._refresh_cells(index, before, after)
+        if any(index == self._cursor for index, _, _ in changed):
+            self.post_message(self.Highlighted(self))
+        return True
+
+    def _refresh_cells(self, index: int, before: Row, after: Row) -> None:
+        """Repaint the cells in which two pictures of a row differ: few bytes on a slow link."""
+        y = index + len(self._top_lines) - self.scroll_offset.y
+        if not 0 <= y < self.size.height:
+            return
+        width = self.size.width
+        old = self._paint(before, width - 2, self._columns, self.glyphs)
+        new = self._paint(after, width - 2, self._columns, self.glyphs)
+        span = changed_cells(old, new)
+        if span is not None:
+            self.refresh(Region(1 + span[0], y, span[1] - span[0], 1))
 
     def _cursor_on(self, key: str | None) -> int:
         """Where the cursor goes when the rows changed: with its row, else to what took its place."""
