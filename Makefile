@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test lint check format install screenshots clean
+.PHONY: help demo test lint check format install bench screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -42,6 +42,9 @@ lint: $(VENV)/.dev-installed ## format, lint, types, import contracts, spelling
 	$(BIN)/codespell noeira_tui tests examples styles README.md CHANGELOG.md CONTRIBUTING.md
 
 check: lint test ## what CI runs
+
+bench: $(VENV)/.dev-installed ## side by side with curl, aria2c, rclone and others (needs nginx)
+	$(BIN)/python -m benchmarks --write benchmarks/RESULTS.md
 
 format: $(VENV)/.dev-installed ## put the code in shape
 	$(BIN)/ruff format .
