@@ -39,12 +39,15 @@ lint: $(VENV)/.dev-installed ## format, lint, types, import contracts, spelling
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell noeira_tui tests examples styles README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell
 
 check: lint test ## what CI runs
 
 bench: $(VENV)/.dev-installed ## side by side with curl, aria2c, rclone and others (needs nginx)
 	$(BIN)/python -m benchmarks --write benchmarks/RESULTS.md
+
+screenshots: $(VENV)/.dev-installed ## the pictures in screenshots/, from a demo of their own
+	$(BIN)/python screenshots/take.py
 
 format: $(VENV)/.dev-installed ## put the code in shape
 	$(BIN)/ruff format .

@@ -1,4 +1,4 @@
-"""Opening the app."""
+"""Opening the app: no command library and no output module on the way, it must be on the screen at once."""
 
 from __future__ import annotations
 
@@ -12,21 +12,17 @@ from noeira_tui.core.settings import Settings
 
 def open_app(*, read_only: bool = False, root: Path | None = None, env_file: Path | None = None) -> int:
     """Open the app and return its exit code; wrong settings or no terminal are said on stderr, exit code 2."""
-    from noeira_tui.cli.output import Output
-
-    output = Output()
     try:
         _need_terminal()
         settings = Settings.load(root=root, env_file=env_file)
     except NoeiraError as err:
-        output.error(err)
-        return 2
-    from noeira_tui.overview.box import Box
-    from noeira_tui.tui.app import make_app
+        from noeira_tui.cli.output import Output
 
-    app = make_app(Box(settings), read_only=read_only)
-    app.run()
-    return app.return_code or 0
+        Output().error(err)
+        return 2
+    from noeira_tui.tui import start
+
+    return start.open_app(settings, read_only=read_only)
 
 
 def _need_terminal() -> None:
