@@ -26,7 +26,8 @@ def main() -> int:
         try:
             settings = dict(demo.stdout.readline().rstrip("\n").split("=", 1) for _ in range(4))
             shoot = [sys.executable, str(HERE / "shoot.py"), str(HERE)]
-            return subprocess.run(shoot, env={**os.environ, **settings}, cwd=settings["NOEIRA_ROOT"]).returncode
+            root = settings["NOEIRA_ROOT"]
+            return subprocess.run(shoot, check=False, env={**os.environ, **settings}, cwd=root).returncode
         finally:
             demo.send_signal(signal.SIGINT)
             demo.wait()
