@@ -204,6 +204,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     401: {"model": Error, "description": "Missing or invalid API key"},
     403: {"model": Error, "description": "This API key may not do that, or a bound of the account is reached"},
     404: {"model": Error, "description": "There is none that this API key may see"},
+    408: {"model": Error, "description": "The body stopped coming"},
     409: {"model": Error, "description": "Pending, changed by somebody else, or taken; further fields say more"},
     413: {"model": Error, "description": "Larger than allowed"},
     422: {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -33,8 +34,11 @@ def make_app(config: ServiceConfig, database: Database, store: ObjectStore, metr
     return app
 
 
+_SILENCE_S = 30
+
+
 class BoundedBodies:
-    """Refuses bodies over a bound, announced or not, before they are kept in memory."""
+    """Refuses bodies over a bound, announced or not, before they are kept in memory, and bodies that stop coming."""
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self._app = app
@@ -49,11 +53,19 @@ class BoundedBodies:
             await error_answer(413, self._text)(scope, receive, send)
             return
         seen = 0
-        answered = False
+        answered = whole = False
 
         async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, whole
+            if whole:
+                return await receive()
+            try:
+                async with asyncio.timeout(_SILENCE_S):
+                    message = await receive()
+            except TimeoutError as err:
+                # It holds a place among the few large bodies.
+                raise RequestRefusedError(408, f"Nothing of the body came for {_SILENCE_S} s") from err
+            whole = not message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._max_bytes:
                 raise RequestRefusedError(413, self._text)

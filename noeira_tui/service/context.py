@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request, Response
@@ -24,6 +25,9 @@ from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.sockets import http_address
 from noeira_tui.service.store import ObjectStore
 
+_SMALL_BYTES = 32 * 1024
+_LARGE_AT_ONCE = 16
+
 
 @dataclass(frozen=True)
 class Context:
@@ -37,6 +41,7 @@ class Context:
     bounds: Bounds
     requests: Buckets
     wrong_keys: Buckets
+    large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
 
     @classmethod
     def of(cls, config: ServiceConfig, database: Database, store: ObjectStore, metrics: Metrics) -> Context:
@@ -147,7 +152,11 @@ class ProtectedRoute(APIRoute):
             if not access.scope.covers(needed):
                 raise RequestRefusedError(403, f"This API key may only {access.scope}")
             request.state.access = access
-            return await inner(request)
+            if _is_small(request):
+                return await inner(request)
+            # Read and parsed, a large body takes many times its size: only so many are at once.
+            async with context.large_bodies:
+                return await inner(request)
 
         return handle
 
@@ -166,6 +175,11 @@ def _bearer(request: Request) -> str:
     if scheme.lower() != "bearer" or not key.strip():
         raise RequestRefusedError(401, "Missing API key")
     return key.strip()
+
+
+def _is_small(request: Request) -> bool:
+    announced = request.headers.get("content-length", "0")
+    return "transfer-encoding" not in request.headers and announced.isdigit() and int(announced) <= _SMALL_BYTES
 
 
 def _call(request: Request) -> Call:

@@ -39,9 +39,9 @@ def offer_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> 
     """Say for each file whether its contents are here already, or where they are to be put."""
     with call.database.read() as session:
         recording = find_recording(session, call, slug, name)
-        rows = _rows(session, recording, files)
+        ready = _ready(session, recording, files)
         # Most offers repeat what is here: those are answered without a turn at writing.
-        if all(_is_ready(rows.get(file.path), file) for file in files) and not _names_info(files):
+        if all(ready.get(file.path) == file.contents for file in files) and not _names_info(files):
             return [FileResult(file.path) for file in files]
     with call.database.write() as session:
         recording = find_recording(session, call, slug, name, lock=True)
@@ -204,6 +204,16 @@ def _rows(session: Session, recording: Recording, files: Sequence[FileBody]) -> 
         .options(joinedload(RecordingFile.blob))
     )
     return {row.path: row for row in session.scalars(query)}
+
+
+def _ready(session: Session, recording: Recording, files: Sequence[FileBody]) -> dict[str, Contents]:
+    """What is ready under the offered paths, without the rows themselves."""
+    query = (
+        select(RecordingFile.path, Blob.sha256, Blob.size_bytes)
+        .join(Blob, Blob.pk == RecordingFile.blob_pk)
+        .where(RecordingFile.recording_pk == recording.pk, RecordingFile.path.in_({file.path for file in files}))
+    )
+    return {path: Contents(sha256, size_bytes) for path, sha256, size_bytes in session.execute(query)}
 
 
 def _candidates(session: Session, call: Call, recording: Recording, files: Sequence[FileBody]) -> _Candidates:

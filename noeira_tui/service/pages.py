@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
 
 from noeira_tui.service.problems import RequestRefusedError
 
@@ -25,6 +26,15 @@ class Page:
     def fetch(self) -> int | None:
         """How many rows to read: one more than are shown tells whether there are more."""
         return None if self.limit is None else self.limit + 1
+
+    def answer(self, rows: Sequence[_Row], id_of: Callable[[_Row], str], shape: Callable[[_Row], Any]) -> Response:
+        """The rows to show as the answer itself: FastAPI would look at every value of every row once more."""
+        headers = Response()
+        shown = self.cut(rows, headers, id_of)
+        answer = JSONResponse([shape(row) for row in shown])
+        if "X-Next-After" in headers.headers:
+            answer.headers["X-Next-After"] = headers.headers["X-Next-After"]
+        return answer
 
     def cut(self, rows: Sequence[_Row], response: Response, id_of: Callable[[_Row], str]) -> Sequence[_Row]:
         """The rows to show; names the last one in the header when there are more."""

@@ -17,7 +17,7 @@ from noeira_tui.service.keys import KeyCheck, KeyStore, Scope
 from noeira_tui.service.logs import configure
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.objectstore import EmbeddedStore
-from noeira_tui.service.serving import Server, Stop, keep_alive, keep_swept
+from noeira_tui.service.serving import Server, Stop, keep_alive, keep_swept, run_loop
 from noeira_tui.service.sockets import http_address, listen, port_of
 from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.stores import running_store
@@ -65,7 +65,7 @@ def _run(
             )
             folder.remember_port(port)
             runner = _Runner(config, folder, listening, database, store, embedded)
-            asyncio.run(runner.run(lambda: announce(ready)))
+            run_loop(runner.run(lambda: announce(ready)))
         finally:
             database.close()
 

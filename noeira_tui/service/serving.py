@@ -8,8 +8,8 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, Protocol
 
 import uvicorn
 from sqlalchemy.exc import DBAPIError
@@ -46,6 +46,18 @@ class Stop:
             # `nohup` says that a hang-up is to be ignored.
             if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, self.ask)
+
+
+def run_loop(main: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, on uvloop where that is installed: it answers half as many requests a second again."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        factory = None
+    else:
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main)
 
 
 class Server(uvicorn.Server):

@@ -22,7 +22,7 @@ from noeira_tui.service.database import Database
 from noeira_tui.service.logs import configure
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.processes import die_with
-from noeira_tui.service.serving import Server, Stop
+from noeira_tui.service.serving import Server, Stop, run_loop
 from noeira_tui.service.stores import store_of_worker
 
 READY = "ready"
@@ -43,7 +43,7 @@ def main() -> int:
     store = store_of_worker(config, config.data_dir, told["store"], os.environ)
     metrics = Metrics(config.data_dir / "metrics", options.slot)
     try:
-        asyncio.run(_serve(config, make_app(config, database, store, metrics), socket.socket(fileno=options.socket)))
+        run_loop(_serve(config, make_app(config, database, store, metrics), socket.socket(fileno=options.socket)))
     except NoeiraError as err:
         sys.stderr.write(f"{err}\n")
         return err.exit_code

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Response
-from sqlalchemy import Select, select
+from fastapi.responses import JSONResponse
+from sqlalchemy import Row, Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import DatasetRow, NewDataset, RowStatus, format_time
@@ -24,34 +27,44 @@ from noeira_tui.service.finding import check_segment
 from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import fresh_object_key
-from noeira_tui.service.tables import Dataset, DatasetUpload, now
+from noeira_tui.service.tables import Blob, Dataset, DatasetUpload, now
 
+_SHOWN = (
+    "id", "name", "version", "env_id", "n_rows", "n_episodes", "seed", "source_commit", "columns", "filename",
+    "created_at", "updated_at",
+)  # fmt: skip
 router = APIRouter(route_class=ProtectedRoute, tags=["datasets"], responses=REFUSALS)
 
 
 @router.get("/datasets", **answers.answers(list[answers.Dataset]))
-def list_datasets(call: Authorised, page: Paged, response: Response) -> list[Json]:
+def list_datasets(call: Authorised, page: Paged) -> Response:
     """Every dataset of the account, pending ones included, by id."""
     if call.access.project is not None:
-        return []
-    query = select(Dataset).where(Dataset.account_pk == call.access.account_pk).options(joinedload(Dataset.blob))
+        return JSONResponse([])
+    query = _rows().where(Dataset.account_pk == call.access.account_pk)
     if page.after is not None:
         query = query.where(Dataset.id > page.after)
     with call.database.read() as session:
-        rows = session.scalars(query.order_by(Dataset.id).limit(page.fetch)).all()
-    return [_row(row).to_json() for row in page.cut(rows, response, lambda row: row.id)]
+        rows = session.execute(query.order_by(Dataset.id).limit(page.fetch)).all()
+    return page.answer(rows, lambda row: str(row.id), lambda row: _shape(row).to_json())
 
 
 @router.get("/datasets/{dataset_id}", **answers.answers(answers.DatasetWithUrl))
-def describe_dataset(call: Authorised, dataset_id: str) -> Json:
+def describe_dataset(call: Authorised, dataset_id: str) -> Response:
     """One dataset and where its bytes are; 409 while it is pending."""
-    with call.database.read() as session:
-        row = _find(session, call, dataset_id)
-    if row.blob is None:
+    row = None
+    if call.access.project is None:
+        with call.database.read() as session:
+            row = session.execute(
+                _rows().where(Dataset.account_pk == call.access.account_pk, Dataset.id == dataset_id)
+            ).one_or_none()
+    if row is None:
+        raise _unknown(dataset_id)
+    if row.object_key is None:
         raise RequestRefusedError(
             409, f"Dataset {dataset_id} is pending: its upload never completed. Push it again, or remove it."
         )
-    return {**_row(row).to_json(), **call.links.download(row.blob.object_key)}
+    return JSONResponse({**_shape(row).to_json(), **call.links.download(row.object_key)})
 
 
 @router.post("/datasets", status_code=201, **answers.answers(answers.Registration, status=201))
@@ -137,8 +150,12 @@ def _find(session: Session, call: Call, dataset_id: str) -> Dataset:
     if call.access.project is None:
         row = session.scalar(_by_id(call, dataset_id).options(joinedload(Dataset.blob)))
     if row is None:
-        raise RequestRefusedError(404, f"There is no dataset {dataset_id}")
+        raise _unknown(dataset_id)
     return row
+
+
+def _unknown(dataset_id: str) -> RequestRefusedError:
+    return RequestRefusedError(404, f"There is no dataset {dataset_id}")
 
 
 def _upload(session: Session, call: Call, dataset_id: str, object_key: str | None) -> DatasetUpload:
@@ -173,14 +190,25 @@ def _take_facts(row: Dataset, facts: NewDataset) -> None:
     row.columns, row.filename = facts.columns, facts.filename
 
 
-def _row(row: Dataset) -> DatasetRow:
+def _rows() -> Select[Any]:
+    """Datasets with what is known of their contents, as plain columns: lists are long."""
+    columns = Dataset.__table__.c
+    return select(
+        *(columns[name] for name in _SHOWN),
+        Blob.sha256,
+        Blob.size_bytes,
+        Blob.object_key,
+    ).outerjoin(Blob, Blob.pk == Dataset.blob_pk)
+
+
+def _shape(row: Row[Any]) -> DatasetRow:
     return DatasetRow(
         id=row.id,
         name=row.name,
         version=row.version,
-        status=RowStatus.READY if row.blob is not None else RowStatus.PENDING,
-        size_bytes=row.blob.size_bytes if row.blob is not None else None,
-        sha256=row.blob.sha256 if row.blob is not None else None,
+        status=RowStatus.READY if row.object_key is not None else RowStatus.PENDING,
+        size_bytes=row.size_bytes,
+        sha256=row.sha256,
         env_id=row.env_id,
         n_rows=row.n_rows,
         n_episodes=row.n_episodes,

@@ -34,7 +34,7 @@ def list_files(
     page: Paged,
     response: Response,
     revision: Annotated[str | None, Query(pattern=_REVISION)] = None,
-) -> Json:
+) -> JSONResponse:
     """The newest committed revision's files where there is one, else the working set; or whichever is asked for."""
     with call.database.read() as session:
         recording = find_recording(session, call, slug, name)
@@ -45,16 +45,19 @@ def list_files(
             files = [(path, blob) for path, blob in revisions.files_of(session, chosen)]
     shown = page.cut(_after(files, page), response, lambda file: file[0])
     facts = chosen if chosen is not None else recording
-    return {
-        "dataset": {
-            "name": recording.name,
-            "nEpisodes": facts.n_episodes,
-            "nFrames": facts.n_frames,
-            "fps": facts.fps,
+    return JSONResponse(
+        {
+            "dataset": {
+                "name": recording.name,
+                "nEpisodes": facts.n_episodes,
+                "nFrames": facts.n_frames,
+                "fps": facts.fps,
+            },
+            "revision": chosen.number if chosen is not None else None,
+            "files": [_file(path, blob, call.links) for path, blob in shown],
         },
-        "revision": chosen.number if chosen is not None else None,
-        "files": [_file(path, blob, call.links) for path, blob in shown],
-    }
+        headers={name: text for name, text in response.headers.items() if name == "x-next-after"},
+    )
 
 
 @router.post("", **answers.answers(answers.Unchanged, (201, answers.Offered), words="Stored already"))
@@ -76,15 +79,16 @@ def complete_file(call: Authorised, slug: str, name: str, body: FileBody) -> JSO
 
 
 @router.post("/batch", **answers.answers(answers.OfferedBatch))
-def offer_batch(call: Authorised, slug: str, name: str, body: BatchBody) -> Json:
+def offer_batch(call: Authorised, slug: str, name: str, body: BatchBody) -> JSONResponse:
     """Offer up to 1,000 files; each has its own answer."""
-    return {"files": [_offered(result, call.links) for result in offer_files(call, slug, name, body.files)]}
+    results = offer_files(call, slug, name, body.files)
+    return JSONResponse({"files": [_offered(result, call.links) for result in results]})
 
 
 @router.post("/complete-batch", **answers.answers(answers.CompletedBatch))
-def complete_batch(call: Authorised, slug: str, name: str, body: BatchBody) -> Json:
+def complete_batch(call: Authorised, slug: str, name: str, body: BatchBody) -> JSONResponse:
     """Publish up to 1,000 uploaded files; each has its own answer."""
-    return {"files": [_completed(result) for result in complete_files(call, slug, name, body.files)]}
+    return JSONResponse({"files": [_completed(result) for result in complete_files(call, slug, name, body.files)]})
 
 
 def _chosen(session: Session, recording: Recording, asked: str | None) -> Revision | None:
