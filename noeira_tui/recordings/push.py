@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from noeira_tui.recordings.projects import parse_project
 from noeira_tui.recordings.read import LocalRecording
 from noeira_tui.recordings.send import Sender
 from noeira_tui.recordings.settle import needed_by_info
+from noeira_tui.recordings.spool import spooled
 from noeira_tui.recordings.tree import Stamp, Tree, scan
 
 _MAX_PASSES = 5
@@ -238,18 +239,24 @@ class _Done:
         """Videos and data, then `meta/`, `info.json` last; each only when what it needs has arrived."""
         files = self._plan.sends
         closing = [file for file in files if file.path.startswith("meta/")]
-        self.sender.send([file for file in files if not file.path.startswith("meta/")])
-        if not self._needed_arrived():
-            self._hold(closing, "what it names did not arrive")
-            return
+        with spooled(self._mirror.folder, closing) as copies:
+            self.sender.send([file for file in files if not file.path.startswith("meta/")])
+            if copies is None:
+                self.repeat = True
+                self._hold(closing, "meta/ changed meanwhile")
+            elif not self._needed_arrived():
+                self._hold(closing, "what it names did not arrive")
+            else:
+                self.sender.copies = copies
+                self._send_closing(closing)
+        self.repeat = self.repeat or (bool(closing) and self._meta_changed())
+
+    def _send_closing(self, closing: Sequence[FileComparison]) -> None:
         self.sender.send([file for file in closing if file.path != INFO])
         info = [file for file in closing if file.path == INFO]
-        if not info:
-            return
         if not self._needed_arrived():
             self._hold(info, "what it names did not arrive")
-        elif self._meta_changed():
-            self.repeat = True
+        elif info and not self.sender.copies and self._meta_changed():
             self._hold(info, "meta/ changed meanwhile")
         else:
             self.sender.send(info)
@@ -278,7 +285,7 @@ class _Done:
         wanted = needed_by_info(self._plan.local) | {INFO}
         states = {file.path: file.state for file in self._plan.compared.files}
         there = self.there.keys() | self.sender.sent.keys()
-        if self.repeat or not wanted <= there:
+        if not wanted <= there:
             return False
         unsent = {file.path for file in self._plan.sends} - self.sender.sent.keys()
         return not any(

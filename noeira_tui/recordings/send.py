@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from noeira_tui.catalog.recordingfiles import RecordingFiles
 from noeira_tui.catalog.wire import OfferedFile
@@ -33,6 +34,8 @@ class Sender:
         self._connections = Connections(mirror.work.cancel, mirror.work.context)
         self._lock = threading.Lock()
         self._broken: BaseException | None = None
+        self.copies: Mapping[str, Path] = {}
+        """Where to read some of the files instead of in the recording's folder."""
         self.sent: dict[str, str] = {}
         self.failed: list[Failure] = []
         self.held: list[Held] = []
@@ -115,7 +118,7 @@ class Sender:
     def _upload(self, file: OfferedFile, first: PresignedUrl) -> OfferedFile | None:
         """Send one file's bytes; None when they did not arrive, and why is noted."""
         work = self._mirror.work
-        path = self._mirror.folder / file.path
+        path = self.copies.get(file.path) or self._mirror.folder / file.path
         url = _OfferedUrl(self._mirror.files, file, first)
         try:
             done = upload(

@@ -25,9 +25,18 @@ def waiting(recording: LocalRecording, elsewhere: Collection[str]) -> Mapping[st
     """
     found = dict(_unnamed(recording))
     blocked = _blocked(recording, elsewhere, found)
-    if blocked is not None:
-        found |= {file.path: blocked for file in recording.files if file.complete and file.path in CLOSING}
+    if blocked is None:
+        return found
+    # A table of which info.json counts even more is closed and goes ahead; one that names what cannot be had does not.
+    waits = CLOSING if _counts_more(recording) else CLOSING | needed_by_info(recording)
+    for file in recording.files:
+        if file.complete and file.path in waits and not file.path.startswith(("videos/", "data/")):
+            found[file.path] = blocked
     return found
+
+
+def _counts_more(recording: LocalRecording) -> bool:
+    return recording.tables is not None and (recording.episodes or 0) > recording.tables.episodes
 
 
 def needed_by_info(recording: LocalRecording) -> frozenset[str]:
