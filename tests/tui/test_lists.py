@@ -8,6 +8,7 @@ from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobState
 from noeira_tui.tui.modals.details import DetailsDialog
 from noeira_tui.tui.rows import Place
+from noeira_tui.tui.widgets.painted import Painted
 from tests.tui.driving import WIDE, driving
 from tests.tui.fake_box import FakeBox, dataset, digest, job, overview, sample
 
@@ -182,3 +183,11 @@ async def test_equal_news_repaint_nothing() -> None:
         await app.until(lambda: len(app.asked("look")) > looks and not app.main.looking)
         after = app.main.pane(Place.CATALOG).list.rows
         assert all(old is new for old, new in zip(before, after, strict=True) if old.key != "dataset:g1-walk-v2")
+
+
+async def test_details_that_change_in_place_are_repainted_where_they_are() -> None:
+    async with driving() as app:
+        details = app.main.query_one("#details", Painted)
+        for words in ("walker here", "hopper gone", "walker here, and longer than before"):
+            details.show([((words, "good"),), (("size 1 MB", ""),)])
+            await app.until(lambda words=words: f"│ {words} " in app.screen_text(), words)  # type: ignore[misc]

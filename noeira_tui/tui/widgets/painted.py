@@ -116,11 +116,11 @@ class Painted(Widget):
         if len(old) != len(new):
             self.refresh(layout=True)
             return
-        left, top = self.gutter.left, self.gutter.top
         for y, (before, after) in enumerate(zip(old, new, strict=True)):
             span = changed_cells(before, after)
             if span is not None:
-                self.refresh(Region(left + span[0], top + y, span[1] - span[0], 1))
+                # Counted from the content: the library adds border and padding itself.
+                self.refresh(Region(span[0], y, span[1] - span[0], 1))
 
     def show_title(self, title: Line) -> None:
         """Show a title in the border; an equal one causes no repaint."""
