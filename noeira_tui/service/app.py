@@ -17,18 +17,27 @@ from noeira_tui.service.openapi import document
 from noeira_tui.service.problems import RequestRefusedError, answer_errors, error_answer
 from noeira_tui.service.routes import about, audit, datasets, definitions, files, health, projects, revisions
 from noeira_tui.service.store import ObjectStore
+from noeira_tui.service.ui import docs, pages
 
 
 def make_app(config: ServiceConfig, database: Database, store: ObjectStore, metrics: Metrics | None = None) -> FastAPI:
     """The application on a database whose tables exist and a store whose bucket exists."""
     metrics = metrics or Metrics()
     metrics.gauge("noeira_database_connections", lambda: database.connections)
-    app = FastAPI(title="noeira catalog service", version=version("noeira-tui"), redirect_slashes=False, redoc_url=None)
+    app = FastAPI(
+        title="noeira catalog service",
+        version=version("noeira-tui"),
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+    )
     document(app)
     app.state.context = Context.of(config, database, store, metrics)
     answer_errors(app)
     for module in (about, health, audit, datasets, projects, files, revisions, definitions):
         app.include_router(module.router)
+    app.include_router(pages.router)
+    app.include_router(docs.router)
     app.add_middleware(BoundedBodies, max_bytes=config.max_body_bytes)
     app.add_middleware(Observed, metrics=metrics)
     return app

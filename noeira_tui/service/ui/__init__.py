@@ -1,0 +1,1 @@
+"""The web page for people without the app: read-only, made on the server, without scripts."""
