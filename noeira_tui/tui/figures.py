@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noeira_tui.tui.glyphs import Glyphs
 
-_UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def size(size_bytes: float | None, glyphs: Glyphs) -> str:

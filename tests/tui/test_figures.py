@@ -11,8 +11,8 @@ from noeira_tui.tui.glyphs import ASCII, SYMBOLS
 @pytest.mark.parametrize(
     ("size_bytes", "shown"),
     [
-        (None, "—"), (0, "0 B"), (999, "999 B"), (1000, "1.0 KB"), (99_940, "99.9 KB"), (99_960, "100 KB"),
-        (999_499, "999 KB"), (999_600, "1.0 MB"), (992_000_000, "992 MB"), (40_200_000_000, "40.2 GB"),
+        (None, "—"), (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (99_940, "99.9 kB"), (99_960, "100 kB"),
+        (999_499, "999 kB"), (999_600, "1.0 MB"), (992_000_000, "992 MB"), (40_200_000_000, "40.2 GB"),
         (5 * 10**18, "5000 PB"),
     ],
 )  # fmt: skip
@@ -22,7 +22,7 @@ def test_sizes_have_three_figures(size_bytes: int | None, shown: str) -> None:
 
 def test_a_unit_shared_is_written_once() -> None:
     assert figures.of_total(27_400_000_000, 40_200_000_000, SYMBOLS) == "27.4 / 40.2 GB"
-    assert figures.of_total(500_000, 40_200_000_000, SYMBOLS) == "500 KB / 40.2 GB"
+    assert figures.of_total(500_000, 40_200_000_000, SYMBOLS) == "500 kB / 40.2 GB"
 
 
 @pytest.mark.parametrize(
