@@ -101,9 +101,7 @@ def push(
     cli: Cli,
     project: Project,
     dataset: Dataset,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on while it is recorded, to its end.")
-    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on while it is recorded, to its end.")] = False,
     every: Annotated[
         float | None, typer.Option("--every", metavar="S", min=0.1, show_default="60", help="Seconds between rescans.")
     ] = None,
