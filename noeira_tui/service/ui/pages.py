@@ -40,6 +40,12 @@ async def style() -> Response:
     return Response(CSS, media_type="text/css", headers={"Cache-Control": "max-age=3600", **_sniffless()})
 
 
+@router.get("/favicon.ico")
+async def no_icon() -> Response:
+    """Browsers ask for one whatever a page says."""
+    return Response(status_code=204, headers={"Cache-Control": "max-age=86400"})
+
+
 @router.get("/ui/login")
 async def login(request: Request) -> Response:
     """The form that asks for a key."""
