@@ -30,7 +30,16 @@ def test_nothing_in_dest_is_missing(tmp_path: Path) -> None:
     manifest = declare(tmp_path / "env", ("libero@v2", "assets"))
     status = only(pack_states(tmp_path))
     assert status == PackStatus(
-        "libero", "v2", "https", manifest, tmp_path / "env/assets", None, DIGEST, State.MISSING, ""
+        "libero",
+        "v2",
+        "https",
+        manifest,
+        tmp_path / "env/assets",
+        None,
+        DIGEST,
+        State.MISSING,
+        "",
+        locator="https://e.org/x",
     )
     (tmp_path / "env/assets").mkdir()
     assert only(pack_states(tmp_path)).state is State.MISSING
@@ -83,3 +92,12 @@ def test_the_filter_looks_at_the_path_and_still_sees_overlaps(tmp_path: Path) ->
     declare(tmp_path / "beta", ("one", "x"), ("two", "x/y"))
     states = pack_states(tmp_path, filter_text="beta")
     assert [(status.pack, status.state) for status in states] == [("one", State.INVALID), ("two", State.INVALID)]
+
+
+def test_a_link_that_leads_out_of_the_folder_is_invalid(tmp_path: Path) -> None:
+    declare(tmp_path / "env", ("libero", "assets"))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "env/assets").symlink_to(tmp_path / "elsewhere")
+    status = only(pack_states(tmp_path))
+    assert status.state is State.INVALID
+    assert "leaves the folder of the file through a link" in status.detail
