@@ -187,7 +187,7 @@ class PackCache:
 
     def touch(self, entry: Entry) -> None:
         """Note that an entry was used just now."""
-        if not self.read_only:
+        if not entry.is_shared:
             try:
                 os.utime(entry.folder / "index.json")
             except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -91,8 +92,9 @@ def hash_of(path: str, cancel: CancelToken, progress: Progress | None = None) ->
 class Comparison:
     """What an install has to do at its destination, all paths relative to it.
 
-    `right` is there already; `place` is to be put at free places; `replace` over files of ours (or, forced, of the
-    user's); `remove` are our files that the pack no longer has; `in_the_way` are the user's, with what they are.
+    `right` is there already, with its present time; `place` is to be put at free places; `replace` over files of ours
+    (or, forced, of the user's); `remove` are our files that the pack no longer has; `in_the_way` are the user's, with
+    what they are.
     """
 
     right: tuple[Wanted, ...]
@@ -160,7 +162,7 @@ def compare(dest: Path, wanted: Sequence[Wanted], known: Known, cancel: CancelTo
             continue
         digest, ours = (None, False) if why is not None else known.digest_of(file.path, found, full, cancel)
         if digest == file.sha256 and not force:
-            right.append(file)
+            right.append(dataclasses.replace(file, mtime_ns=found.st_mtime_ns))
         elif ours or force:
             replace.append(file)
         else:

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,9 +80,14 @@ class Installer:
         if plan.in_the_way:
             raise in_the_way(self._dest, plan.in_the_way)
         placer = Placer(self._cancel)
-        if not plan.place and not plan.replace and not plan.remove:
+        is_right = not plan.place and not plan.replace and not plan.remove
+        if not is_right and self._may_swap(plan) and self._swap(install, entry, plan, wanted, placer):
+            return Placed(placer.linked, placer.copied)
+        present = {file.path: file.mtime_ns for file in plan.right}
+        install = install.with_mtimes([present.get(file.path, file.mtime_ns) for file in wanted])
+        if is_right:
             self._make_folders(self._dest, wanted, entry.contents.folders)
-        elif not self._may_swap(plan) or not self._swap(install, entry, plan, wanted, placer):
+        else:
             self._one_by_one(install, entry, plan, placer)
         self._installs.commit(install)
         return Placed(placer.linked, placer.copied)
@@ -177,8 +182,7 @@ class Installer:
     def _one_by_one(self, install: Install, entry: Entry, plan: Comparison, placer: Placer) -> None:
         self._installs.begin(Move(install))
         self._dest.mkdir(parents=True, exist_ok=True)
-        new = {file.path for file in plan.place}
-        blocking = [path for path in plan.remove if _is_near(path, new)]
+        blocking = _blocking(plan.remove, plan.place)
         for path in blocking:
             self._remove(path)
         self._make_folders(self._dest, (*plan.place, *plan.replace), entry.contents.folders)
@@ -189,7 +193,8 @@ class Installer:
             self._cancel.check()
             placer.replace(file, f"{self._dest}/{file.path}")
         for path in plan.remove:
-            self._remove(path)
+            if path not in blocking:
+                self._remove(path)
         fsync_folder(self._dest)
 
     def _remove(self, path: str) -> None:
@@ -240,9 +245,16 @@ def in_the_way(dest: Path, files: Sequence[tuple[str, str]]) -> DestinationError
     )
 
 
-def _is_near(path: str, new: set[str]) -> bool:
-    """Whether a file stands where one of the new paths needs a folder, or lies in a folder where one needs a file."""
-    parts = path.split("/")
-    if any("/".join(parts[:end]) in new for end in range(1, len(parts))):
-        return True
-    return any(other.startswith(f"{path}/") for other in new)
+def _blocking(going: Sequence[str], new: Sequence[Wanted]) -> frozenset[str]:
+    """Files that stand where a new path needs a folder, or lie in a folder where one needs a file."""
+    paths = {file.path for file in new}
+    folders = {above for path in paths for above in _above(path)}
+    return frozenset(path for path in going if path in folders or any(above in paths for above in _above(path)))
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path lies in."""
+    end = path.rfind("/")
+    while end > 0:
+        yield path[:end]
+        end = path.rfind("/", 0, end)

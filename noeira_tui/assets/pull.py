@@ -21,7 +21,7 @@ from noeira_tui.assets.records import Install, Installs, real_dest
 from noeira_tui.assets.share import Share
 from noeira_tui.assets.sources import origin_url, pack_source
 from noeira_tui.assets.status import PackStatus, pack_status
-from noeira_tui.core.errors import CancelledError, NoeiraError, PackError
+from noeira_tui.core.errors import ArchiveError, CancelledError, NoeiraError, PackError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.states import State
@@ -269,9 +269,11 @@ class _Pull:
 
 
 def _file_name(pack: Pack) -> str:
-    """What the pack is called if it turns out to be one file."""
-    name = pack.file_name
-    return name if name and "/" not in name and member_path(name) == name else ""
+    """What the pack is called if it turns out to be one file; empty when that is no name."""
+    try:
+        return member_path(pack.file_name)
+    except ArchiveError:
+        return ""
 
 
 @contextmanager
