@@ -9,7 +9,21 @@ import typer
 from typer.exceptions import TyperException
 
 from noeira_tui import __version__
-from noeira_tui.cli import accounts, assets, catalog, dataset, demo, doctor, jobs, keys, openapp, project, serve, status
+from noeira_tui.cli import (
+    accounts,
+    assets,
+    catalog,
+    dataset,
+    demo,
+    doctor,
+    inspect,
+    jobs,
+    keys,
+    openapp,
+    project,
+    serve,
+    status,
+)
 from noeira_tui.cli.command import EnvFileOption, RootOption
 from noeira_tui.cli.output import Output
 from noeira_tui.core.errors import ConfigError
@@ -30,6 +44,7 @@ def build() -> typer.Typer:
     status.add(app)
     for group in (catalog, project, dataset, assets, jobs, keys, accounts):
         app.add_typer(group.app())
+    inspect.add(app)
     serve.add(app)
     demo.add(app)
     doctor.add(app)

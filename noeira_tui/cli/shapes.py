@@ -10,6 +10,7 @@ from noeira_tui.assets.status import PackStatus
 from noeira_tui.catalog.remote import Pulled, Pushed
 from noeira_tui.catalog.wire import format_time
 from noeira_tui.core.redact import redact
+from noeira_tui.datasets.facts import DatasetInfo, Episode, Feature, Problem
 from noeira_tui.jobs.records import JobRecord
 from noeira_tui.overview.picture import DatasetView, Overview, ProjectView, RecordingView
 
@@ -302,4 +303,60 @@ def watch_event(event: WatchEvent) -> Object:
         "held_back": None if outcome is None else [{"path": held.path, "reason": held.reason} for held in outcome.held],
         "conflicts": None if outcome is None else [conflict.path for conflict in outcome.conflicts],
         "episodes": None if outcome is None else {"recorded": outcome.episodes, "on_service": outcome.episodes_sent},
+    }
+
+
+def inspected(info: DatasetInfo) -> Object:
+    """The document of `inspect`."""
+    return {
+        "uri": info.uri,
+        "format": info.format,
+        "format_version": info.format_version,
+        "num_episodes": info.num_episodes,
+        "total_frames": info.total_frames,
+        "fps": info.fps,
+        "robot_type": info.robot_type,
+        "cameras": {
+            camera.name: {
+                "height": camera.height,
+                "width": camera.width,
+                "channels": camera.channels,
+                "storage": camera.storage,
+            }
+            for camera in info.cameras
+        },
+        "observation": {feature.name: _feature(feature) for feature in info.observation},
+        "action": {feature.name: _feature(feature) for feature in info.action},
+        "tasks": list(info.tasks),
+        "has_timestamps": info.has_timestamps,
+        "problems": [_problem(problem) for problem in info.problems],
+        "episodes": None
+        if info.episodes is None
+        else [_episode(episode) for episode in info.episodes.page(0, len(info.episodes))],
+        "bytes_read": info.cost.bytes_read,
+        "requests": info.cost.requests,
+        "streamed": info.streamed,
+        "elapsed_s": round(info.elapsed_s, 3),
+    }
+
+
+def _feature(feature: Feature) -> Object:
+    return {"dtype": feature.dtype, "shape": list(feature.shape)}
+
+
+def _problem(problem: Problem) -> Object:
+    return {"code": problem.code, "file": problem.file, "field": problem.field, "message": problem.message}
+
+
+def _episode(episode: Episode) -> Object:
+    return {
+        "episode_index": episode.index,
+        "length": episode.length,
+        "tasks": list(episode.tasks),
+        "data_file": episode.data_file,
+        "videos": {
+            camera: {"file": span.file, "from_s": span.from_s, "to_s": span.to_s}
+            for camera, span in episode.videos.items()
+        },
+        "problems": [_problem(problem) for problem in episode.problems],
     }

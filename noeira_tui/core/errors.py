@@ -16,6 +16,7 @@ NoeiraError
 │   ├── DiskFullError        not enough space; carries how much is missing
 │   └── SourceChangedError   the file changed while it was sent (retryable)
 ├── DatasetError             a dataset, recording or declaration that cannot be read
+│   └── DatasetFileError     one file of it; carries `code` (why, in a word) and `file`
 ├── PackError                an asset pack that cannot be fetched, installed or made
 │   └── ArchiveError         its archive attacks, is damaged or cut, or is too large unpacked; nothing was installed
 ├── JobError                 a job that does not exist or cannot do what was asked
@@ -177,6 +178,18 @@ class DatasetError(NoeiraError):
     """A dataset, recording or declaration that cannot be read."""
 
     title = "Dataset"
+
+
+class DatasetFileError(DatasetError):
+    """One file of a dataset cannot be read: `file` is its path in the dataset, `code` why, as in a dataset's problems:
+    `missing_file`, `denied`, `no_ranges`, `not_a_file`, `lfs_pointer`, `damaged_file`, `too_large`."""
+
+    def __init__(
+        self, message: str, *, code: str, file: str, title: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, title=title, hint=hint)
+        self.code = code
+        self.file = file
 
 
 class PackError(NoeiraError):

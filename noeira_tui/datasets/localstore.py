@@ -1,0 +1,112 @@
+"""A dataset on this box."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from noeira_tui.core.errors import DatasetFileError
+from noeira_tui.core.progress import CancelToken
+from noeira_tui.datasets.store import Listing, Piece, Span, Traffic
+
+
+class LocalStore:
+    """Files below a folder, or one file. Reads exactly what is asked for, as a remote store would."""
+
+    can_list = True
+
+    def __init__(self, base: Path, traffic: Traffic) -> None:
+        self._base = base
+        self._traffic = traffic
+
+    def get(self, path: str, span: Span | None, max_bytes: int, cancel: CancelToken) -> Piece:
+        cancel.check()
+        self._traffic.add(requests=1)
+        try:
+            with self._path(path).open("rb", buffering=0) as stream:
+                size = os.fstat(stream.fileno()).st_size
+                start, stop = (0, size) if span is None else _bounds(span, size)
+                if stop - start > max_bytes:
+                    raise too_large(path, stop - start, max_bytes)
+                data = _read(stream.fileno(), start, stop)
+        except (OSError, ValueError) as err:
+            raise _refused(err, path) from err
+        self._traffic.add(size_bytes=len(data))
+        return Piece(data, start, size)
+
+    def size(self, path: str, cancel: CancelToken) -> int | None:
+        cancel.check()
+        self._traffic.add(requests=1)
+        try:
+            stat = self._path(path).stat()
+        except (OSError, ValueError) as err:
+            raise _refused(err, path) from err
+        if not os.path.isfile(self._path(path)):  # noqa: PTH113 - Path.is_file raises in a closed folder
+            raise missing(path)
+        return stat.st_size
+
+    def listing(self, path: str, cancel: CancelToken) -> Listing:
+        cancel.check()
+        self._traffic.add(requests=1)
+        files: dict[str, int | None] = {}
+        folders: list[str] = []
+        try:
+            with os.scandir(self._path(path)) as entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        folders.append(entry.name)
+                    elif entry.is_file():
+                        files[entry.name] = entry.stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return Listing({}, ())
+        except OSError as err:
+            raise _refused(err, path) from err
+        return Listing(dict(sorted(files.items())), tuple(sorted(folders)))
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _path(self, path: str) -> Path:
+        return self._base / path if path else self._base
+
+
+def _read(fd: int, start: int, stop: int) -> bytes:
+    chunks: list[bytes] = []
+    while start < stop:
+        chunk = os.pread(fd, min(stop - start, 1 << 30), start)
+        if not chunk:
+            break
+        chunks.append(chunk)
+        start += len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _bounds(span: Span, size: int) -> tuple[int, int]:
+    if span.start < 0:
+        return max(0, size + span.start), size
+    stop = size if span.stop is None else min(span.stop, size)
+    return min(span.start, stop), stop
+
+
+def missing(path: str, where: str = "") -> DatasetFileError:
+    """The error for a file that is not there."""
+    name = path or where or "it"
+    return DatasetFileError(f"{name} is not there.", code="missing_file", file=path)
+
+
+def too_large(path: str, size_bytes: int, max_bytes: int) -> DatasetFileError:
+    """The error for more than anyone would want to read here."""
+    return DatasetFileError(
+        f"{path or 'the file'} has {size_bytes:,} bytes where at most {max_bytes:,} make sense; it was not read.",
+        code="too_large",
+        file=path,
+    )
+
+
+def _refused(err: OSError | ValueError, path: str) -> DatasetFileError:
+    if isinstance(err, FileNotFoundError | NotADirectoryError | IsADirectoryError):
+        return missing(path)
+    if isinstance(err, PermissionError):
+        return DatasetFileError(f"{path or 'it'} may not be read: permission denied.", code="denied", file=path)
+    reason = err.strerror if isinstance(err, OSError) and err.strerror else str(err)
+    return DatasetFileError(f"{path or 'it'} cannot be read: {reason}.", code="damaged_file", file=path)
