@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
@@ -162,6 +163,7 @@ class RemoteCatalog:
         here = self._digest_here(path, progress, cancel)
         if here is not None and here[0] == row.sha256:
             progress.already(here[1].size_bytes)
+            _drop_leftover(path, row.sha256)
             self._synced(row.id, path, row.sha256, pushed=False)
             return Pulled(row.id, path, row.sha256, here[1].size_bytes, 0, 0, 1, progress.snapshot().elapsed_s)
         replace = self._may_replace(row, path, here, force=force)
@@ -342,6 +344,17 @@ class RemoteCatalog:
             )
 
         or_without(note, None, self._warn)
+
+
+def _drop_leftover(path: Path, sha256: str) -> None:
+    """Remove what an interrupted download left beside a file that is whole: nothing will ever go on from it."""
+    from noeira_tui.transfer.part import claim, partial_bytes
+
+    if partial_bytes(path) is None:
+        return
+    # What a living process writes is not claimed, and in a folder that cannot be written the leftover stays.
+    with suppress(DestinationError, OSError):
+        claim(path, Wanted(sha256)).discard()
 
 
 def _check_names(new: NewDataset) -> None:

@@ -34,6 +34,9 @@ CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state);
 START_GRACE_S = 20.0
 """A queued job that no process has taken up after this long will never be."""
 
+_MAX_ID = 2**63 - 1
+"""The largest number SQLite can hold."""
+
 KEEP_FINISHED = 200
 KEEP_FOR_S = 14 * 24 * 3600.0
 """Finished rows beyond either limit are pruned."""
@@ -93,6 +96,8 @@ class JobStore:
 
     def peek(self, job_id: int) -> JobRecord:
         """One row as it is, without looking whether its runner still lives. Raises JobError when there is none."""
+        if not 0 < job_id <= _MAX_ID:
+            raise _no_such(job_id)
         with self._db.reading(_SCHEMA) as connection:
             row = connection.execute("SELECT * FROM jobs WHERE id = ?", (job_id,)).fetchone()
         if row is None:

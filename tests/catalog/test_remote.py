@@ -21,7 +21,8 @@ from noeira_tui.core.errors import (
     VerificationError,
 )
 from noeira_tui.core.settings import Settings
-from noeira_tui.transfer.part import part_path
+from noeira_tui.transfer.facts import Wanted
+from noeira_tui.transfer.part import claim, part_path
 from tests.support.service_fixture import RunningService
 
 BYTES = os.urandom(300_000)
@@ -61,6 +62,29 @@ def test_pulling_what_is_here_moves_no_bytes(catalog: RemoteCatalog) -> None:
     again = catalog.fetch(dataset_id)
     assert first.bytes_transferred == len(BYTES)
     assert (again.bytes_transferred, again.requests, again.sha256) == (0, 1, sha256(BYTES))
+
+
+def test_what_an_interrupted_pull_left_goes_once_the_file_is_whole(catalog: RemoteCatalog, root: Path) -> None:
+    dataset_id = push(catalog)
+    path = root / "walker.h5"
+    left = claim(path, Wanted(sha256(BYTES), len(BYTES)))
+    os.pwrite(left.fd, BYTES[:1000], 0)
+    left.record(lambda: ((0, 1000),))
+    # While somebody writes it, it stays; when nobody does, it goes.
+    path.write_bytes(BYTES)
+    catalog.fetch(dataset_id, path)
+    assert part_path(path).exists()
+    left.release()
+    assert catalog.fetch(dataset_id, path).bytes_transferred == 0
+    assert [entry.name for entry in root.iterdir() if entry.name.startswith(path.name)] == [path.name]
+
+
+def test_a_file_of_the_users_that_ends_in_part_is_kept(catalog: RemoteCatalog, root: Path) -> None:
+    dataset_id = push(catalog)
+    path = catalog.pull(dataset_id)
+    part_path(path).write_bytes(b"mine")
+    assert catalog.fetch(dataset_id).bytes_transferred == 0
+    assert part_path(path).read_bytes() == b"mine"
 
 
 def test_pulling_over_a_file_with_the_right_bytes_adopts_it(catalog: RemoteCatalog, root: Path) -> None:

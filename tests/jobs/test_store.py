@@ -44,6 +44,17 @@ def test_a_new_job_waits_and_remembers_what_it_is(store: JobStore, spec: JobSpec
     assert store.list() == (record,)
 
 
+@pytest.mark.parametrize("number", [0, -1, 7, 2**63, 10**30])
+def test_a_number_that_no_job_has_is_told(store: JobStore, number: int) -> None:
+    for asked in (
+        store.get,
+        lambda job_id: store.ask(job_id, Request.CANCEL),
+        lambda job_id: store.requeue(job_id, None),
+    ):
+        with pytest.raises(JobError, match=f"no job {number}"):
+            asked(number)
+
+
 def test_a_foreground_job_runs_at_once(store: JobStore, spec: JobSpec, me: ProcessOwner, clock: Clock) -> None:
     record = store.create(spec, owner=me)
     assert (record.state, record.owner, record.started_at) == (JobState.RUNNING, me, clock.now)
