@@ -23,6 +23,9 @@ CREATE TABLE IF NOT EXISTS answers (
 );
 """
 
+_NO_TIME = -1
+"""The mtime_ns that no file has."""
+
 
 @dataclass(frozen=True)
 class RememberedCopy:
@@ -70,6 +73,17 @@ class CatalogMemory:
             connection.execute(
                 "DELETE FROM copies WHERE service_url = ? AND dataset_id = ? AND path = ?",
                 (self._service_url, dataset_id, str(path)),
+            )
+
+    def doubt(self, path: Path) -> None:
+        """Note that a file does not hold what was last synced there, although its size and time say so.
+
+        What it should hold stays remembered; from now on its contents are compared.
+        """
+        with self._db.transaction(_SCHEMA) as connection:
+            connection.execute(
+                "UPDATE copies SET mtime_ns = ? WHERE service_url = ? AND path = ?",
+                (_NO_TIME, self._service_url, str(path)),
             )
 
     def copies(self) -> dict[str, RememberedCopy]:

@@ -7,7 +7,7 @@ import sys
 from noeira_tui.catalog.remote import RemoteCatalog
 from noeira_tui.cli.command import Cli
 from noeira_tui.cli.literal import literal
-from noeira_tui.cli.verify import hash_whole
+from noeira_tui.cli.verify import doubt, hash_whole
 from noeira_tui.core.errors import CancelledError, ConfigError, DestinationError, VerificationError
 from noeira_tui.core.quantity import show_size
 from noeira_tui.transfer.facts import FileStamp
@@ -23,6 +23,7 @@ def remove_local(cli: Cli, dataset_id: str, *, yes: bool) -> int:
         stamp = FileStamp.of(path.stat())
         digest = hash_whole(cli, path, f"comparing {dataset_id}")
         if digest != row.sha256:
+            doubt(cli.settings, path)
             raise VerificationError(
                 f"{path} is not what the service has: nothing was removed.",
                 expected=row.sha256 or "",

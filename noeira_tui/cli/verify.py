@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from noeira_tui.catalog.memory import CatalogMemory
 from noeira_tui.cli import livebar
 from noeira_tui.cli.command import Cli, stoppable
 from noeira_tui.cli.literal import literal
@@ -11,6 +12,8 @@ from noeira_tui.cli.output import state_text
 from noeira_tui.cli.table import table
 from noeira_tui.core.errors import RefusedError
 from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.core.settings import Settings
+from noeira_tui.core.statedb import StateDb, or_without
 from noeira_tui.core.states import State
 from noeira_tui.overview.picture import DatasetView, Overview
 
@@ -57,8 +60,15 @@ def _verify(cli: Cli, item: DatasetView) -> tuple[DatasetView, State, str | None
     digest = hash_whole(cli, item.path, f"verify {item.id}")
     if digest == item.sha256:
         return item, State.CURRENT, digest
+    doubt(cli.settings, item.path)
     changed = {State.STALE, State.MODIFIED, State.DIVERGED}
     return item, item.state if item.state in changed else State.MODIFIED, digest
+
+
+def doubt(settings: Settings, path: Path) -> None:
+    """Have every later look read a file that was found to differ: its size and time may say that it did not change."""
+    memory = CatalogMemory(StateDb(settings.state_dir), settings.service_url)
+    or_without(lambda: memory.doubt(path), None)
 
 
 def hash_whole(cli: Cli, path: Path, title: str) -> str:

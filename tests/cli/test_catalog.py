@@ -115,6 +115,11 @@ def test_verify_tells_a_changed_copy(cli: CommandLine, pushed: tuple[str, bytes]
     assert bad.code == 1, "a change behind an unchanged size and time is found: every byte is read"
     assert bad.json[0]["state"] == "modified"
     assert bad.json[0]["sha256"] != bad.json[0]["expected"]
+    # What was found out is not forgotten: neither shown as current again nor overwritten by a pull.
+    assert cli("catalog", "show", pushed[0], "--json").json["state"] == "modified"
+    again = cli("catalog", "pull", pushed[0], "--json")
+    assert (again.code, "in the way" in again.json["error"]["title"]) == (1, True)
+    assert path.read_bytes()[:1] == b"X"
 
 
 def test_unknown_and_pending_ids_are_exit_1(cli: CommandLine, service: RunningService) -> None:
