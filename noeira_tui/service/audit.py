@@ -13,7 +13,7 @@ from enum import StrEnum
 from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session
 
-from noeira_tui.service.tables import Account, AuditEvent, now
+from noeira_tui.service.tables import Account, AuditEvent
 
 
 class Action(StrEnum):
@@ -84,7 +84,7 @@ def events(session: Session, account_pk: int | None, before: int | None, limit: 
     ]
 
 
-def forget(session: Session, days: int) -> None:
+def forget(session: Session, days: int, now: datetime) -> None:
     """Remove events older than `days`; 0 keeps them for ever."""
     if days:
-        session.execute(delete(AuditEvent).where(AuditEvent.at < now() - timedelta(days=days)))
+        session.execute(delete(AuditEvent).where(AuditEvent.at < now - timedelta(days=days)))

@@ -71,7 +71,7 @@ class Sweeper:
         blobs, uploads = self._remove_blobs(now), self._remove_uploads(now)
         self._remove_doomed()
         with self._database.write() as session:
-            audit.forget(session, self._audit_days)
+            audit.forget(session, self._audit_days, now)
         return Swept(blobs, uploads, self._remove_strays(now))
 
     def _mark(self, now: datetime) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from noeira_tui.service.store import ObjectStore, StoreError
 from noeira_tui.service.sweeper import Sweeper, Swept
 from tests.support.service_client import Caller, anyone, facts, fetch, put
 from tests.support.service_fixture import RunningService, running_service
@@ -114,3 +115,32 @@ def test_strays_of_a_kill_between_two_steps_go(call: Caller, service: RunningSer
     assert sweeper.sweep(days(7)) == NOTHING
     assert sweeper.sweep(days(8)).strays == 1
     assert objects(service) == {kept, "my-own-notes.txt"}
+
+
+def test_what_the_store_refuses_to_remove_goes_at_a_later_sweep(
+    call: Caller, service: RunningService, sweeper: Sweeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row goes first: killed or refused in between, the object is still known as one to remove."""
+    call.push("walker", b"data")
+    call.delete("/datasets/walker-v1")
+    sweeper.sweep()
+
+    def refuse(_: object, key: str) -> None:
+        raise StoreError(f"{key} stays")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ObjectStore, "delete", refuse)
+        with pytest.raises(StoreError):
+            sweeper.sweep(days(3))
+    assert len(objects(service)) == 1
+    assert sweeper.sweep(days(3)) == NOTHING
+    assert objects(service) == set()
+
+
+def test_old_events_are_forgotten(call: Caller, service: RunningService, sweeper: Sweeper) -> None:
+    call.push("walker", b"data")
+    assert len(call.get("/audit").json()) == 5
+    sweeper.sweep(days(364))
+    assert len(call.get("/audit").json()) == 5
+    sweeper.sweep(days(366))
+    assert call.get("/audit").json() == []
