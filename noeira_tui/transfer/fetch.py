@@ -13,19 +13,18 @@ from noeira_tui.core.presigned import UrlSource
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.facts import TransferContext, Wanted
 from noeira_tui.transfer.follow import FrontHash, FrontReader, PageCacheKeeper
-from noeira_tui.transfer.halt import Halt
+from noeira_tui.transfer.halt import Halt, StoppedError
 from noeira_tui.transfer.part import Part, PartLostError
 from noeira_tui.transfer.plan import MIN_PIECE_BYTES, Plan
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS, Ramp
 from noeira_tui.transfer.retry import Attempts, SharedUrl
+from noeira_tui.transfer.scribe import Scribe
 from noeira_tui.transfer.worker import RestartError, Shared, Tap, Worker
 
 SMALL_BYTES = 2 * MIN_PIECE_BYTES
 """Smaller files are fetched in the caller's thread: starting others would take longer than the file."""
 
 _TICK_S = 0.03
-_RECORD_EVERY_S = 1.0
-_HEARTBEAT_S = 10.0
 
 
 class Fetch:
@@ -140,10 +139,7 @@ class _Attempt:
     def _run(self) -> str:
         size = self._s.plan.size
         if size is not None and size <= SMALL_BYTES:
-            self._live = 1
-            self._new_worker().run(lambda: 0 if self._s.whole else 1)
-            self._front.run()
-            return self._front.hexdigest()
+            return self._run_small()
         keeper = PageCacheKeeper(self._s.part.fd, self._front)
         tap = self._s.tap
         with ThreadPoolExecutor(MAX_CONNECTIONS + 2, thread_name_prefix="transfer") as self._pool:
@@ -159,11 +155,20 @@ class _Attempt:
             raise self._s.halt.error
         return self._front.hexdigest()
 
+    def _run_small(self) -> str:
+        """All in the caller's thread, but for the journal where the link turns out to be slow."""
+        self._live = 1
+        with Scribe(self._s.part, self._s.plan, self._s.halt), suppress(StoppedError):
+            self._new_worker().run(lambda: 0 if self._s.whole else 1)
+            self._front.run()
+        if self._s.halt.error is not None:
+            raise self._s.halt.error
+        return self._front.hexdigest()
+
     def _steer(self) -> None:
         """Start and retire connections, and keep the journal, until all is hashed or something failed."""
         plan, halt, front = self._s.plan, self._s.halt, self._front
-        recorded = beat = time.monotonic()
-        known = plan.moved
+        scribe = Scribe(self._s.part, plan, halt)
         while not halt.is_over and not (plan.complete and front.hashed == plan.size):
             if halt.user.is_cancelled:
                 halt.user.check()
@@ -172,11 +177,7 @@ class _Attempt:
                 self._s.progress.enter("verifying")
             self._ramp.observe(now, plan.moved, plan.written_bytes - front.hashed)
             self._fill_up()
-            if now - recorded >= _RECORD_EVERY_S:
-                recorded = now
-                if plan.moved != known or now - beat > _HEARTBEAT_S:
-                    self._s.part.record(plan.written, plan.size)
-                    known, beat = plan.moved, now
+            scribe.note(now)
             halt.wait(_TICK_S)
 
     def _fill_up(self) -> None:

@@ -27,6 +27,8 @@ from noeira_tui.core.redact import plain_body, without_query
 from noeira_tui.transfer.chunked import ChunkedBody
 from noeira_tui.transfer.dial import Line, certificate_hint, dial, host_header
 from noeira_tui.transfer.facts import Patience
+from noeira_tui.transfer.headers import PatientResponse, patient_response, wait_for
+from noeira_tui.transfer.prompt import promptly
 from noeira_tui.transfer.stall import StallGuard
 
 MAX_REDIRECTS = 5
@@ -48,6 +50,7 @@ class Client:
         self.patience = patience
         self.cancel = cancel
         self.requests = 0
+        self._response = patient_response(patience, cancel)
         self._line: Line | None = None
         self._origin: tuple[str, str | None, int | None] | None = None
 
@@ -93,15 +96,16 @@ class Client:
     def _exchange(self, url: str, parts: SplitResult, send: Send, answer_s: float | None) -> Answer:
         try:
             if self._line is None:
-                self._line = dial(parts, self.patience)
+                self._line = self._dial(parts)
                 self._origin = (parts.scheme, parts.hostname, parts.port)
             self.requests += 1
             line = self._line
             _socket(line).settimeout(self.patience.answer_s)
             send(line, parts)
             self._await_answer(line, self.patience.answer_s if answer_s is None else answer_s)
-            _socket(line).settimeout(self.patience.answer_s)
+            _socket(line).setblocking(False)
             response = line.connection.getresponse()
+            assert isinstance(response, PatientResponse)
         except (OSError, http.client.HTTPException) as err:
             self.close()
             raise network_error(err, url) from None
@@ -109,6 +113,13 @@ class Client:
             self.close()
             raise
         return Answer(self, line, response, url)
+
+    def _dial(self, parts: SplitResult) -> Line:
+        line = promptly(
+            lambda: dial(parts, self.patience), self.cancel, self.patience.tick_s, lambda line: line.connection.close()
+        )
+        line.connection.response_class = self._response
+        return line
 
     def _await_answer(self, line: Line, answer_s: float) -> None:
         """Wait for the first byte of an answer; the time begins when the last byte of the request was taken."""
@@ -145,29 +156,22 @@ class Client:
 class Answer:
     """Status, headers and the body of one answer, read at most once."""
 
-    def __init__(self, client: Client, line: Line, response: http.client.HTTPResponse, url: str) -> None:
+    def __init__(self, client: Client, line: Line, response: PatientResponse, url: str) -> None:
         self.status = response.status
         self.url = url
         self.shown_url = without_query(url)
         self.guard = StallGuard(client.patience)
         self._client = client
         self._response = response
-        self._socket = line.connection.sock or _socket_below(response)
+        # A connection gives its socket away for `Connection: close`.
+        self._socket = line.connection.sock or response.reader.sock
         self._chunked = ChunkedBody() if response.chunked else None
         self.left: int | None = None if response.chunked else response.length
         """Body bytes still to come; None when only the end of the body tells."""
         self._ended = self.left == 0
         self._failure: NetworkError | None = None
         self._low_water = 1
-        self._socket.setblocking(False)
-        self._head = memoryview(self._read_ahead())
-
-    def _read_ahead(self) -> bytes:
-        """What came in one packet with the headers; after it, the socket is read directly."""
-        try:
-            return bytes(self._response.fp.peek())
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            return b""
+        self._head = memoryview(response.read_ahead())
 
     def header(self, name: str) -> str | None:
         value: str | None = self._response.headers.get(name)
@@ -330,13 +334,6 @@ def network_error(err: OSError | http.client.HTTPException, url: str) -> Network
     return NetworkError(f"{place}: {reason}.")
 
 
-def wait_for(sock: socket.socket, event: int, seconds: float) -> bool:
-    """Whether a socket became ready within `seconds`."""
-    poller = select.poll()
-    poller.register(sock, event)
-    return bool(poller.poll(seconds * 1000))
-
-
 def _unsent(sock: socket.socket) -> int:
     """Bytes that the system took and the other side has not; 0 where it cannot be told."""
     if not _CAN_ASK:
@@ -358,10 +355,4 @@ def _socket(line: Line) -> socket.socket:
     sock = line.connection.sock
     if sock is None:
         raise ConnectionError("the connection was closed")
-    return sock
-
-
-def _socket_below(response: http.client.HTTPResponse) -> socket.socket:
-    """The socket of a response whose connection gave it away (`Connection: close`)."""
-    sock: socket.socket = response.fp.raw._sock  # type: ignore[attr-defined]  # SocketIO has no public way to it
     return sock

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,7 +69,10 @@ def write_journal(path: Path, journal: Journal) -> None:
     )
     beside = path.with_name(f"{path.name}.{journal.token}")
     try:
-        beside.write_text(text, "utf-8")
+        # One write: whoever finds it after a kill can read whose it is.
+        with beside.open("wb", buffering=0) as stream:
+            if stream.write(text.encode()) != len(text.encode()):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -22,7 +22,8 @@ from noeira_tui.transfer.journal import Journal, heartbeat_age_s, read_journal, 
 from noeira_tui.transfer.ranges import Range, Ranges
 
 _PLACE_HINT = "Check the folder's permissions, or name another place."
-_OLD_S = 60.0
+_TORN_S = 5.0
+"""Nobody takes so long to write a journal: a torn one of that age was left by a process that died."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -143,9 +144,7 @@ def claim(dest: Path, wanted: Wanted) -> Part:
         dest.parent.mkdir(parents=True, exist_ok=True)
     except OSError as err:
         raise place_error(dest, err) from err
-    claimed = _try_claim(part, wanted, token) or _try_claim(own, wanted, token)
-    if claimed is None:
-        raise DestinationError(f"{part} cannot be claimed.", hint=_PLACE_HINT)
+    claimed = _try_claim(part, wanted, token) or _make_own(own, wanted, token)
     _sweep(part, claimed.path)
     return claimed
 
@@ -184,6 +183,13 @@ def _try_claim(part: Path, wanted: Wanted, token: str) -> Part | None:
         os.close(fd)
         raise
     return Part(part, fd, journal)
+
+
+def _make_own(part: Path, wanted: Wanted, token: str) -> Part:
+    """A part under a name of our own. Its journal comes first: whatever kills us, the next run can tell whose it is."""
+    journal = Journal(wanted.sha256, wanted.size_bytes, token, ProcessOwner.me())
+    write_journal(journal_path(part), journal)
+    return Part(part, os.open(part, _FLAGS | os.O_EXCL, 0o666), journal)
 
 
 def _may_take(fd: int, part: Path, found: Journal | None) -> bool:
@@ -225,18 +231,26 @@ def _resumable(size: int, found: Journal | None, wanted: Wanted) -> tuple[Range,
 
 
 def _sweep(part: Path, ours: Path) -> None:
-    """Remove what killed processes left: parts of their own, and journals that were half written."""
-    for journal in part.parent.glob(f"{_literal(part.name)}.*-*.journal"):
+    """Remove what killed processes left: parts of their own, and journals that never got their name."""
+    name = _literal(part.name)
+    for journal in part.parent.glob(f"{name}.*-*.journal"):
         own = journal.with_name(journal.name.removesuffix(".journal"))
         found = read_journal(journal)
-        if own == ours or found is None:
-            continue
-        if found.owner is None or found.owner.is_gone(heartbeat_age_s(journal)):
+        if own != ours and found is not None and _is_left(found, journal):
             own.unlink(missing_ok=True)
             journal.unlink(missing_ok=True)
-    for torn in part.parent.glob(f"{_literal(journal_path(part).name)}.*"):
-        if _OLD_S < heartbeat_age_s(torn) < float("inf"):
+    for torn in (*part.parent.glob(f"{name}.journal.*"), *part.parent.glob(f"{name}.*-*.journal.*")):
+        found = read_journal(torn)
+        if (found is not None and found.owner is not None and _is_left(found, torn)) or _is_old(torn):
             torn.unlink(missing_ok=True)
+
+
+def _is_left(found: Journal, path: Path) -> bool:
+    return found.owner is None or found.owner.is_gone(heartbeat_age_s(path))
+
+
+def _is_old(torn: Path) -> bool:
+    return _TORN_S < heartbeat_age_s(torn) < float("inf")
 
 
 def _literal(name: str) -> str:

@@ -22,7 +22,8 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.dial import Line
 from noeira_tui.transfer.facts import ALONE, FileStamp, TransferContext, Uploaded
 from noeira_tui.transfer.hashing import YOUNG_NS, hash_file
-from noeira_tui.transfer.http import MAX_REDIRECTS, Answer, Client, put_headers, redirected, wait_for
+from noeira_tui.transfer.headers import wait_for
+from noeira_tui.transfer.http import MAX_REDIRECTS, Answer, Client, put_headers, redirected
 from noeira_tui.transfer.retry import Attempts, SharedUrl, asks_for_fresh_url, refusal, retry_after_s
 from noeira_tui.transfer.stall import StallGuard
 

@@ -136,8 +136,9 @@ class Worker:
             count = answer.read_into(room)
             if not count:
                 break
-            self._received(count)
+            self.received += count
             self._write(piece, room[:count])
+            self._hold_back(count)
         if piece.end is None:
             self._s.plan.ended(piece)
         elif piece.at < piece.end:
@@ -153,7 +154,8 @@ class Worker:
                 count = answer.read_into(buffer)
                 if not count:
                     raise NetworkError(f"{answer.shown_url} ended in the middle of its encoding.")
-                self._received(count)
+                self.received += count
+                self._hold_back(count)
                 chunk = decoder.take(bytes(buffer[:count]), BUFFER_BYTES)
                 while chunk:
                     if piece.end is not None and piece.at + len(chunk) > piece.end:
@@ -167,8 +169,7 @@ class Worker:
         elif piece.at < piece.end:
             raise RestartError(other_size(self._s.wanted, piece.at), whole=True)
 
-    def _received(self, count: int) -> None:
-        self.received += count
+    def _hold_back(self, count: int) -> None:
         self._s.context.limit.take(count, self._s.halt)
         self._s.halt.check()
 

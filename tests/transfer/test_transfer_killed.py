@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.transfer.download import download, part_path, partial_bytes
+from noeira_tui.transfer.journal import Journal, write_journal
 from noeira_tui.transfer.plan import MIN_PIECE_BYTES
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS
 from tests.support.faulty_server import FAST_CONTEXT, FaultyServer
@@ -153,6 +157,39 @@ def test_two_at_once_and_one_is_killed(large: FaultyServer, dest: Path, seed: in
     assert names(dest) == {dest.name}, "what the killed one left was swept up"
 
 
+def kill_some_of_two(server: FaultyServer, dest: Path, moments: random.Random) -> None:
+    """Two pulls at once, one or both killed: who lives finishes, and the next run completes from what is on disk."""
+    pullers = [Puller(server, dest) for _ in range(2)]
+    for puller in pullers:
+        puller.go()
+    victims = moments.choice([pullers[:1], pullers[1:], pullers])
+    time.sleep(moments.uniform(0.0, 0.5))  # the moment of the kill is the input of this test
+    for puller in victims:
+        puller.kill()
+    for puller in pullers:
+        if puller not in victims:
+            puller.finish()
+            assert dest.exists(), "who was not killed published"
+    if dest.exists():
+        assert dest.read_bytes() == server.content
+        dest.unlink()
+    kept = partial_bytes(dest) or 0
+    done = download(server.source(), dest, server.wanted, context=FAST_CONTEXT)
+    assert dest.read_bytes() == server.content
+    assert (done.resumed_from, done.bytes_transferred) == (kept, len(server.content) - kept)
+    assert names(dest) == {dest.name}, "what the killed ones left was swept up"
+    dest.unlink()
+
+
+@pytest.mark.slow
+def test_two_at_once_killed_a_hundred_times(large: FaultyServer, dest: Path) -> None:
+    """(a) 5"""
+    moments = random.Random(200)
+    for _ in range(100):
+        large.pace_s = moments.choice([0, 0.001, 0.003])
+        kill_some_of_two(large, dest, moments)
+
+
 def test_lock_left_by_a_dead_process(large: FaultyServer, dest: Path) -> None:
     """(a) 5: a lock that nobody alive holds, as network file systems leave it, holds nobody up."""
     import fcntl
@@ -171,3 +208,51 @@ def test_lock_left_by_a_dead_process(large: FaultyServer, dest: Path) -> None:
         done = download(large.source(), dest, large.wanted, context=FAST_CONTEXT)
     assert done.resumed_from >= MIN_PIECE_BYTES
     assert dest.read_bytes() == large.content
+
+
+def test_small_file_on_a_slow_link(small: FaultyServer, dest: Path) -> None:
+    """What arrived is noted by the clock, not only by the piece: a small file may take long, too."""
+    small.pace_s = 0.3
+    puller = Puller(small, dest)
+    puller.go()
+    until = time.monotonic() + 20
+    while (kept := partial_bytes(dest) or 0) == 0:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    puller.kill()
+    assert kept < len(small.content), "too fast for this test"
+    small.pace_s = 0
+    small.seen.clear()
+    done = download(small.source(), dest, small.wanted, context=FAST_CONTEXT)
+    assert done.resumed_from >= kept
+    assert done.bytes_transferred == len(small.content) - done.resumed_from
+    assert dest.read_bytes() == small.content
+
+
+def leave(path: Path, sha256: str, owner: ProcessOwner | None) -> Path:
+    write_journal(path, Journal(sha256, 10, path.name.rpartition(".")[2], owner))
+    return path
+
+
+def test_what_a_kill_between_two_steps_leaves_is_swept(small: FaultyServer, dest: Path) -> None:
+    """A journal without its name yet, beside the part or a part of one's own; what a living process has stays."""
+    dest.parent.mkdir()
+    dead = replace(ProcessOwner.me(), start_time="0")
+    part = part_path(dest)
+    left = [
+        leave(part.with_name(f"{part.name}.journal.{'a' * 16}"), small.wanted.sha256, dead),
+        leave(part.with_name(f"{part.name}.123-aaaaaa.journal.{'b' * 16}"), small.wanted.sha256, dead),
+        leave(part.with_name(f"{part.name}.123-bbbbbb.journal"), small.wanted.sha256, dead),
+    ]
+    own = part.with_name(f"{part.name}.123-bbbbbb")
+    own.write_bytes(b"some")
+    kept = leave(part.with_name(f"{part.name}.journal.{'c' * 16}"), small.wanted.sha256, ProcessOwner.me())
+    torn = part.with_name(f"{part.name}.journal.{'d' * 16}")
+    torn.write_text('{"version": 1, "dig')
+    download(small.source(), dest, small.wanted, context=FAST_CONTEXT)
+    assert not any(path.exists() for path in (*left, own))
+    assert kept.exists() and torn.exists(), "of a living process, perhaps"
+    os.utime(torn, (1, 1))
+    dest.unlink()
+    download(small.source(), dest, small.wanted, context=FAST_CONTEXT)
+    assert not torn.exists()

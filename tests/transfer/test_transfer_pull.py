@@ -27,7 +27,7 @@ from noeira_tui.core.errors import (
 from noeira_tui.core.presigned import FixedUrl, PresignedUrl
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.download import download, part_path, partial_bytes
-from noeira_tui.transfer.facts import FileStamp, Patience, Replace, TransferContext, Wanted
+from noeira_tui.transfer.facts import Downloaded, FileStamp, Patience, Replace, TransferContext, Wanted
 from noeira_tui.transfer.journal import read_journal
 from noeira_tui.transfer.part import journal_path
 from tests.support.faulty_server import FAST, FAST_CONTEXT, SECRET, Fault, FaultyServer, Kind
@@ -604,3 +604,23 @@ def test_journal_says_what_is_there(large: FaultyServer, dest: Path) -> None:
     assert journal is not None
     assert (journal.sha256, journal.size_bytes) == (large.wanted.sha256, len(large.content))
     assert (journal.done, journal.owner) == (((0, 1 << 20),), None)
+
+
+def test_bandwidth_limit_that_holds_a_small_file_back(small: FaultyServer, dest: Path) -> None:
+    """What arrived while a limit holds it back is in the journal before the transfer goes on."""
+    free = threading.Event()
+    noted: list[int] = []
+
+    class Limit:
+        def take(self, size_bytes: int, cancel: CancelToken) -> None:
+            assert free.wait(20)
+
+    small.will(Fault(Kind.CUT, 100_000))
+    thread, result = in_thread(lambda: pull(small, dest, context=TransferContext(limit=Limit(), patience=FAST)))
+    wait_until(lambda: (partial_bytes(dest) or 0) > 0)
+    noted.append(partial_bytes(dest) or 0)
+    free.set()
+    thread.join(20)
+    assert isinstance(result[0], Downloaded)
+    assert 0 < noted[0] <= 100_000
+    assert dest.read_bytes() == small.content
