@@ -15,7 +15,8 @@ from noeira_tui.core.errors import NetworkError
 from noeira_tui.transfer import dial
 from noeira_tui.transfer.download import download
 from noeira_tui.transfer.upload import upload
-from tests.support.faulty_server import FAST_CONTEXT, Fault, FaultyServer, Kind
+from tests.support.faulty_proxy import FaultyProxy
+from tests.support.faulty_server import FAST_CONTEXT, SECRET, Fault, FaultyServer, Kind
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
 
@@ -86,3 +87,38 @@ def test_no_way_from_https_to_http(
     with pytest.raises(NetworkError, match="without it"):
         download(secure.source(), dest, secure.wanted, context=FAST_CONTEXT)
     assert small.seen == []
+
+
+def through(proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", f"http://me:p%40ss@{proxy.address}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+
+
+def test_tunnel_through_a_proxy(
+    secure: FaultyServer, certificate: Path, dest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS goes through the proxy untouched: it learns host and port and its own password, nothing of the URL."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with FaultyProxy() as proxy:
+        through(proxy, monkeypatch)
+        download(secure.source(), dest, secure.wanted, context=FAST_CONTEXT)
+        assert dest.read_bytes() == secure.content
+        assert proxy.asked
+        for head in proxy.asked:
+            assert head.startswith(f"CONNECT 127.0.0.1:{secure.port} HTTP/1.")
+            assert "Proxy-Authorization: Basic bWU6cEBzcw==" in head
+            assert SECRET not in head
+    assert all("Proxy-Authorization" not in seen.headers for seen in secure.seen)
+
+
+def test_proxy_that_refuses_the_tunnel(
+    secure: FaultyServer, certificate: Path, dest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with FaultyProxy(refuse=407) as proxy:
+        through(proxy, monkeypatch)
+        with pytest.raises(NetworkError, match="407") as caught:
+            download(secure.source(), dest, secure.wanted, context=FAST_CONTEXT)
+    assert "p@ss" not in f"{caught.value}{caught.value.__context__!r}"
+    assert secure.seen == []
