@@ -75,6 +75,9 @@ def dest_claim(dest: str) -> str:
 
 def _try(path: Path, mine: bytes) -> bool:
     """Have the claim now, or not."""
+    found = _read(path)
+    if found is not None and not _is_gone(path, found):
+        return False
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside.write_bytes(mine)

@@ -214,11 +214,10 @@ class _Tree:
         self._spent += size
         if self._spent > self._limit:
             raise _too_large(self._limit)
-        if self._spent > self._asked:
-            # In helpings: asking costs more than a small file does.
-            helping = max(size, min(_ASK_ABOUT_SPACE_BYTES, self._limit - self._spent))
-            self._room_for(helping)
-            self._asked = self._spent - size + helping
+        if self._spent >= self._asked:
+            # Not at every one of thousands of small files: a full disk in between is told by the write.
+            self._room_for(size)
+            self._asked = self._spent + _ASK_ABOUT_SPACE_BYTES
 
     def _make_folder(self, path: str) -> None:
         if not path or path in self.folders:

@@ -21,7 +21,10 @@ from noeira_tui.assets.packs import Packs
 from noeira_tui.assets.pull import PacksFailedError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.settings import Settings
+from noeira_tui.core.statedb import StateDb
 from noeira_tui.core.states import State
+from noeira_tui.jobs.records import JobState
+from noeira_tui.jobs.store import JobStore
 from tests.support.commandline import spawn
 from tests.support.pack_archives import PackServer, declare, sha256, stanza, tar_of, tree, zst
 
@@ -49,7 +52,7 @@ def test_killed_at_random_moments(packs: Packs, root: Path, cache: Path, server:
     assert spawn("assets", "pull", "--force", cwd=root).wait(60) == 0
     took = time.monotonic() - began
     random.seed(7)
-    for _ in range(14):
+    for _ in range(6):
         packs.pull(force=True)
         declare_version(root, server, OLD, "v1")
         packs.pull(force=True)
@@ -172,7 +175,8 @@ def test_two_pulls_at_once_share_one_download(root: Path, cache: Path, server: P
     server.gate = threading.Event()
     processes = [spawn("assets", "pull", "--json", cwd=root) for _ in range(2)]
     deadline = time.monotonic() + 20
-    while len(list((cache / "claims").glob("*.claim")) if cache.exists() else []) < 3:
+    store = JobStore(StateDb(Settings.load(root=root).state_dir))
+    while not server.seen or [job.state for job in store.list()] != [JobState.RUNNING] * 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     server.gate.set()
