@@ -56,6 +56,10 @@ class Postgres:
     def url(self, name: str) -> str:
         return f"postgresql+psycopg://tests@127.0.0.1:{self.port}/{name}"
 
+    def plain_url(self, name: str) -> str:
+        """The address as Postgres' own programs take it."""
+        return self.url(name).replace("postgresql+psycopg", "postgresql")
+
     def sql(self, statement: str, database: str = "postgres") -> None:
         """Run one statement as the superuser."""
         import psycopg
