@@ -75,6 +75,7 @@ class Watch:
         self._considered: Tree | None = None
         self._answer: RecordingAnswer | None = None
         self._asked = False
+        self._heard = False
         self._local: LocalRecording | None = None
         self._last: Mirrored | None = None
         self._moved: dict[str, None] = {}
@@ -258,7 +259,7 @@ class Watch:
             self._notice(err.message)
             self._trouble()
         except ServiceError as err:
-            if not self._asked and isinstance(err, RefusedError) and not err.retryable:
+            if not self._heard and isinstance(err, RefusedError) and not err.retryable:
                 raise
             self._trouble(err)
         else:
@@ -283,6 +284,8 @@ class Watch:
         mirror = self._mirror
         requests = mirror.client.requests
         plan = plan_push(mirror, tree=tree, force=self._force)
+        # From here on the service is known to answer us: what it refuses later is waited for.
+        self._heard, self._asked = True, False
         outcome = run_push(mirror, plan)
         self._answer = answer_after(plan, outcome.moved)
         self._asked = True
