@@ -15,7 +15,7 @@ from noeira_tui.catalog.copies import claims, list_data_dir
 from noeira_tui.catalog.memory import CatalogMemory, RememberedCopy
 from noeira_tui.catalog.retry import INTERACTIVE, Patience
 from noeira_tui.catalog.urlsources import DatasetUrl, Registrations
-from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES, DatasetAnswer, DatasetRow, NewDataset, RowStatus
+from noeira_tui.catalog.wire import DatasetAnswer, DatasetRow, NewDataset, RowStatus
 from noeira_tui.core.errors import (
     ConfigError,
     DestinationError,
@@ -32,6 +32,7 @@ from noeira_tui.core.states import State
 from noeira_tui.transfer.facts import FileStamp, Replace, TransferContext, Wanted
 
 if TYPE_CHECKING:
+    from noeira_tui.catalog.largepush import LargePush
     from noeira_tui.transfer.hashcache import HashCache
 
 
@@ -209,9 +210,11 @@ class RemoteCatalog:
         """Put one file into the catalog as `<name>-<version>`: register, upload, complete.
 
         Until `complete` the row is pending (or keeps its former contents), so an interrupted push shows no truncated
-        object; pushing again finishes it. The digest is of exactly the bytes that were sent.
+        object; pushing again finishes it. The digest is of exactly the bytes that were sent. A file that one PUT
+        cannot carry (5 GiB) goes up in parts where this box has S3 credentials.
 
-        Raises ConfigError (bad name or version), TransferError (no regular file, too large), SourceChangedError,
+        Raises ConfigError (bad name or version), TransferError (no regular file; too large, with the commands that
+        can send it), SourceChangedError,
         RefusedError (409 for an id that belongs to another name and version), NetworkError, CancelledError.
         """
         progress, cancel = progress or Progress(), cancel or CancelToken()
@@ -221,13 +224,25 @@ class RemoteCatalog:
         stat = _regular_file(source)
         progress.expect(size_bytes=stat.st_size)
         dataset_id = f"{name}-{version}"
-        held = self._already_held(dataset_id, new, source, stat.st_size, progress, cancel)
+        large = self._large(source, stat.st_size)
+        may_read = large is None or large.can_send
+        held = self._already_held(dataset_id, new, source, stat.st_size, progress, cancel, may_read=may_read)
         if held is not None:
             progress.already(stat.st_size)
             return Pushed(dataset_id, held, stat.st_size, 0, progress.snapshot().elapsed_s)
-        return self._send(new, source, progress, cancel)
+        return self._send(new, source, large, progress, cancel)
 
-    def _send(self, new: NewDataset, source: Path, progress: Progress, cancel: CancelToken) -> Pushed:
+    def _large(self, source: Path, size_bytes: int) -> LargePush | None:
+        """The way up for a file that one PUT cannot carry; None for any other. Raises TransferError without a way."""
+        if size_bytes <= self._context.single_put_limit_bytes:
+            return None
+        from noeira_tui.catalog.largepush import LargePush
+
+        return LargePush(self.client, source, size_bytes, self._context)
+
+    def _send(
+        self, new: NewDataset, source: Path, large: LargePush | None, progress: Progress, cancel: CancelToken
+    ) -> Pushed:
         from noeira_tui.transfer.upload import upload
 
         if self.client.has("filename") and is_segment(source.name):
@@ -237,7 +252,10 @@ class RemoteCatalog:
         dataset_id = registrations.latest.id
         self._begin(dataset_id, source, pushed=True)
         progress.enter("uploading")
-        sent = upload(source, registrations, progress=progress, cancel=cancel, context=self._context)
+        if large is not None:
+            sent = large.send(registrations.latest, progress, cancel)
+        else:
+            sent = upload(source, registrations, progress=progress, cancel=cancel, context=self._context)
         progress.enter("completing")
         self.client.complete(
             dataset_id,
@@ -311,9 +329,20 @@ class RemoteCatalog:
         )
 
     def _already_held(
-        self, dataset_id: str, new: NewDataset, source: Path, size: int, progress: Progress, cancel: CancelToken
+        self,
+        dataset_id: str,
+        new: NewDataset,
+        source: Path,
+        size: int,
+        progress: Progress,
+        cancel: CancelToken,
+        *,
+        may_read: bool,
     ) -> str | None:
-        """The digest, when the service already has these very bytes and facts under this id."""
+        """The digest, when the service already has these very bytes and facts under this id.
+
+        Without `may_read` only a digest that is known already counts.
+        """
         try:
             row = self.client.get_dataset(dataset_id).row
         except RefusedError as err:
@@ -326,8 +355,8 @@ class RemoteCatalog:
         if any(getattr(row, key) != value for key, value in told.items()):
             return None
         progress.enter("comparing")
-        digest = self.hashes.digest(source, cancel=cancel)
-        if digest != row.sha256:
+        digest = self.hashes.digest(source, cancel=cancel) if may_read else self.hashes.lookup(source)
+        if digest is None or digest != row.sha256:
             return None
         self._synced(dataset_id, source, digest, pushed=True)
         return digest
@@ -375,11 +404,5 @@ def _regular_file(path: Path) -> os.stat_result:
             f"{path} is not a file.",
             title="Nothing to push",
             hint="A catalog dataset is one file: pack a folder first, for instance with `tar` or as `.zarr.zip`.",
-        )
-    if stat.st_size > MAX_SINGLE_PUT_BYTES:
-        raise TransferError(
-            f"{path} has {stat.st_size / 1e9:.1f} GB; one upload can have {MAX_SINGLE_PUT_BYTES / 1e9:.1f} GB.",
-            title="Too large for one upload",
-            hint="Split it into several versions or files.",
         )
     return stat

@@ -14,6 +14,7 @@ from typing import Any
 
 from noeira_tui.core.errors import ProtocolError
 from noeira_tui.core.paths import is_wire_path
+from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES as MAX_SINGLE_PUT_BYTES
 from noeira_tui.core.presigned import PresignedUrl
 
 Json = Mapping[str, Any]
@@ -21,9 +22,6 @@ Json = Mapping[str, Any]
 
 MAX_BATCH = 1000
 """Files in one `batch` call."""
-
-MAX_SINGLE_PUT_BYTES = 5 * 1024**3
-"""The S3 limit of one PUT."""
 
 EXTENSIONS = ("revisions", "batch", "pages", "filename", "multipart-key")
 

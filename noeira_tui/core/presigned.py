@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+MAX_SINGLE_PUT_BYTES = 5 * 1024**3
+"""S3 and R2 refuse a larger object in one PUT ("Uploading objects", S3 User Guide)."""
+
 
 @dataclass(frozen=True)
 class PresignedUrl:

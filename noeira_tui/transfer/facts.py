@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from noeira_tui.core.ports import DiskLedger, NoLedger, NoLimit, RateLimit
+from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,12 @@ class Patience:
 
 @dataclass(frozen=True)
 class TransferContext:
-    """What a transfer shares with the rest of the box, and how patient it is."""
+    """What a transfer shares with the rest of the box, how patient it is, and what one PUT may carry."""
 
     ledger: DiskLedger = field(default_factory=NoLedger)
     limit: RateLimit = field(default_factory=NoLimit)
     patience: Patience = field(default_factory=Patience)
+    single_put_limit_bytes: int = MAX_SINGLE_PUT_BYTES
 
 
 REPLACE_NOTHING = Replace()

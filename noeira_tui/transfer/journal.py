@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from noeira_tui.transfer.ranges import Range, Ranges
 
 VERSION = 1
 _MAX_BYTES = 4 << 20
+_SWEPT_TIMES = 3
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,13 @@ def write_journal(path: Path, journal: Journal) -> None:
     )
     beside = path.with_name(f"{path.name}.{journal.token}")
     try:
-        # One write: whoever finds it after a kill can read whose it is.
-        with beside.open("wb", buffering=0) as stream:
-            if stream.write(text.encode()) != len(text.encode()):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        for _ in range(_SWEPT_TIMES):
+            beside.write_text(text, "utf-8")
+            # Another process may take it for one that a killed process left.
+            with suppress(FileNotFoundError):
+                beside.replace(path)
+                return
+        beside.write_text(text, "utf-8")
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)

