@@ -63,9 +63,10 @@ class BoundedBodies:
             return
         seen = 0
         answered = whole = False
+        refusal: RequestRefusedError | None = None
 
         async def counted() -> Message:
-            nonlocal seen, whole
+            nonlocal seen, whole, refusal
             if whole:
                 return await receive()
             try:
@@ -73,21 +74,23 @@ class BoundedBodies:
                     message = await receive()
             except TimeoutError as err:
                 # It holds a place among the few large bodies.
-                raise RequestRefusedError(408, f"Nothing of the body came for {_SILENCE_S} s") from err
+                refusal = RequestRefusedError(408, f"Nothing of the body came for {_SILENCE_S} s")
+                raise refusal from err
             whole = not message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._max_bytes:
-                raise RequestRefusedError(413, self._text)
+                refusal = RequestRefusedError(413, self._text)
+                raise refusal
             return message
 
         async def sending(message: Message) -> None:
             # Whatever the application made of a body that was cut off, the answer is the same.
             nonlocal answered
-            if seen <= self._max_bytes:
+            if refusal is None:
                 await send(message)
             elif not answered:
                 answered = True
-                await error_answer(413, self._text)(scope, receive, send)
+                await error_answer(refusal.status, refusal.message)(scope, receive, send)
 
         await self._app(scope, counted, sending)
 

@@ -13,6 +13,8 @@ from noeira_tui.core.files import fsync_folder
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.store import OWN_KEY, ObjectStore, StoredObject, StoreError, fresh_object_key
 
+_NOTES = ".nanio-meta"
+
 
 class FolderStore(ObjectStore):
     """The embedded store, whose objects are plain files below `folder`: it can tell digests that S3 would not.
@@ -33,10 +35,7 @@ class FolderStore(ObjectStore):
         self._folder = folder / bucket
 
     def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
-        """What is stored under a key: the size of the file itself (a server's own notes may be older than it)."""
-        told = super().head(key, digest=False)
-        if told is None:
-            return None
+        """What is stored under a key: objects appear whole, by a rename, so the file is asked and not its server."""
         try:
             with (self._folder / key).open("rb") as stream:
                 size_bytes = stream.seek(0, 2)
@@ -48,6 +47,14 @@ class FolderStore(ObjectStore):
             return None
         except OSError as err:
             raise StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.") from err
+
+    def delete(self, key: str) -> None:
+        """Remove an object and the server's note of it; thousands of them without a request each."""
+        try:
+            (self._folder / key).unlink(missing_ok=True)
+            (self._folder / _NOTES / f"{key}.json").unlink(missing_ok=True)
+        except OSError as err:
+            raise StoreError(f"{self._folder / key} cannot be removed: {err.strerror or err}.") from err
 
     def settle(self, key: str) -> str:
         """A second name for the stored file: an upload that comes later replaces the first name only."""

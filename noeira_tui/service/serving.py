@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from noeira_tui.core.errors import StateError
 from noeira_tui.service.config import ServiceConfig
+from noeira_tui.service.heads import http_protocol
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.store import StoreError
 from noeira_tui.service.sweeper import Sweeper
@@ -67,6 +68,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,  # type: ignore[arg-type]  # uvicorn's own union of application types
+                http=http_protocol(),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

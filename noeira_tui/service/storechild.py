@@ -20,6 +20,7 @@ from pathlib import Path
 
 from noeira_tui.core.files import write_atomically
 from noeira_tui.core.owner import ProcessOwner
+from noeira_tui.service.heads import http_protocol
 from noeira_tui.service.processes import die_with, to_notes
 
 READY = "ready"
@@ -93,6 +94,7 @@ def _serve(listening: socket.socket, data_dir: Path) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = uvicorn.Config(
         build_app(),
+        http=http_protocol(),
         log_config=None,
         log_level="warning",
         access_log=False,

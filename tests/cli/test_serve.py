@@ -77,6 +77,53 @@ def test_keys_are_made_listed_and_revoked(cli: CommandLine, root: Path) -> None:
         stop(process)
 
 
+def test_accounts_are_made_and_see_nothing_of_each_other(cli: CommandLine, root: Path) -> None:
+    process, lines = start(root, "--workers", 2, "--log-format", "json")
+    url = lines["NOEIRA_CLOUD_URL"]
+    try:
+        made = cli("accounts", "create", "arm-lab", "--data-dir", "svc", "--json").json
+        fields = {"account", "created_at", "keys", "datasets", "projects", "size_bytes"}
+        assert set(made) == fields and made["account"] == "arm-lab"
+        assert cli("accounts", "create", "arm-lab", "--data-dir", "svc").code == 2
+        key = cli("keys", "create", "ci", "--account", "arm-lab", "--data-dir", "svc", "--json").json
+        assert cli("keys", "create", "ci", "--account", "nobody", "--data-dir", "svc").code == 2
+        headers = {"Authorization": f"Bearer {key['key']}"}
+        assert httpx.put(url + "/projects/theirs", headers=headers).status_code == 200
+        own = {"Authorization": f"Bearer {lines['NOEIRA_CLOUD_API_KEY']}"}
+        assert httpx.get(url + "/projects", headers=own).json() == []
+        listed = cli("accounts", "list", "--data-dir", "svc", "--json").json
+        counts = [(row["account"], row["keys"], row["projects"]) for row in listed]
+        assert counts == [("default", 1, 0), ("arm-lab", 1, 1)]
+        theirs = cli("keys", "list", "--account", "arm-lab", "--data-dir", "svc", "--json").json
+        assert [row["id"] for row in theirs] == [key["id"]]
+        events = cli("accounts", "audit", "--account", "arm-lab", "--data-dir", "svc", "--json").json
+        assert [(event["action"], event["subject"], event["key_id"]) for event in events] == [
+            ("registered", "projects/theirs", key["id"]),
+            ("key created", f"keys/{key['id']}", None),
+            ("account created", "accounts/arm-lab", None),
+        ]
+        assert "arm-lab" in cli("accounts", "list", "--data-dir", "svc").out
+        assert "projects/theirs" in cli("accounts", "audit", "--limit", 1, "--data-dir", "svc").out
+    finally:
+        assert stop(process) in {0, 143}
+
+
+def test_settings_of_the_service_come_from_the_environment(
+    cli: CommandLine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOEIRA_SERVICE_DATA_DIR", str(root / "svc"))
+    process = spawn("serve", "--port", 0, cwd=root)
+    try:
+        assert process.stdout is not None and process.stdout.readline().startswith("NOEIRA_CLOUD_URL=")
+        assert (root / "svc" / "service.db").exists()
+        assert len(cli("keys", "list", "--json").json) == 1
+    finally:
+        stop(process)
+    monkeypatch.setenv("NOEIRA_SERVICE_PROT", "1")
+    refused = cli("serve", "--json")
+    assert refused.code == 2 and "NOEIRA_SERVICE_PROT" in refused.json["error"]["message"]
+
+
 def test_keys_without_a_service_say_where_they_looked(cli: CommandLine, root: Path) -> None:
     ran = cli("keys", "list", "--data-dir", "nowhere", "--json")
     assert ran.code == 2

@@ -10,7 +10,8 @@ from sqlalchemy.exc import OperationalError
 
 from noeira_tui.service import revisions
 from noeira_tui.service.database import Database
-from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.folderstore import FolderStore
+from noeira_tui.service.store import StoreError
 from tests.support.service_client import Caller, put
 from tests.support.service_fixture import RunningService, running_service
 
@@ -37,7 +38,7 @@ def test_a_store_without_an_answer_is_503_and_completing_again_works(
         raise StoreError("gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ObjectStore, "_call", gone)
+        patched.setattr(FolderStore, "head", gone)
         answer = call.complete(f"{name}-v1", b"data")
         assert (answer.status_code, set(answer.json())) == (503, {"error"})
         assert float(answer.headers["Retry-After"]) > 0
@@ -48,11 +49,11 @@ def test_a_store_without_an_answer_is_503_and_completing_again_works(
 def test_a_spare_object_that_cannot_be_removed_fails_nothing(
     call: Caller, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    def refuse(_: ObjectStore, key: str) -> None:
+    def refuse(_: FolderStore, key: str) -> None:
         raise StoreError(f"{key} stays")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ObjectStore, "delete", refuse)
+        patched.setattr(FolderStore, "delete", refuse)
         call.push(name, b"data")
     assert call.get(f"/datasets/{name}-v1").status_code == 200
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.folderstore import FolderStore
+from noeira_tui.service.store import StoreError
 from noeira_tui.service.sweeper import Sweeper, Swept
 from tests.support.service_client import Caller, anyone, facts, fetch, put
 from tests.support.service_fixture import RunningService, running_service
@@ -129,7 +130,7 @@ def test_what_the_store_refuses_to_remove_goes_at_a_later_sweep(
         raise StoreError(f"{key} stays")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ObjectStore, "delete", refuse)
+        patched.setattr(FolderStore, "delete", refuse)
         with pytest.raises(StoreError):
             sweeper.sweep(days(3))
     assert len(objects(service)) == 1

@@ -18,6 +18,7 @@ from noeira_tui.service.app import make_app
 from noeira_tui.service.config import ServiceConfig, StoreKeys
 from noeira_tui.service.database import Database
 from noeira_tui.service.datafolder import DataFolder
+from noeira_tui.service.heads import http_protocol
 from noeira_tui.service.keys import KeyStore, Scope
 from noeira_tui.service.objectstore import EmbeddedStore
 from noeira_tui.service.sockets import http_address, listen, port_of
@@ -136,7 +137,9 @@ def _store(
 def _threaded(app: object, config: ServiceConfig) -> Iterator[str]:
     listening = listen(config.host, [config.port])
     server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+        uvicorn.Config(
+            app, http=http_protocol(), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        )
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="service", daemon=True)
     thread.start()
