@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 
@@ -306,6 +307,9 @@ class RemoteCatalog:
             raise DestinationError(f"{path} cannot be looked at: {err.strerror}.") from err
         if path.is_dir():
             raise DestinationError(f"{path} is a folder.", hint="Name a file as DEST.")
+        if not S_ISREG(stat.st_mode):
+            # Reading a pipe would wait for ever, and nobody means to replace a device.
+            raise DestinationError(f"{path} is not a plain file.", hint="Name another DEST.")
         remembered = or_without(lambda: self.memory.last_sync_at(path), None, self._warn)
         if remembered is not None and (stat.st_size, stat.st_mtime_ns) == remembered[1:]:
             return remembered[0], FileStamp.of(stat)

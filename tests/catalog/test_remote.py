@@ -64,6 +64,16 @@ def test_pulling_what_is_here_moves_no_bytes(catalog: RemoteCatalog) -> None:
     assert (again.bytes_transferred, again.requests, again.sha256) == (0, 1, sha256(BYTES))
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_a_pipe_or_a_device_is_neither_read_nor_replaced(catalog: RemoteCatalog, root: Path, force: bool) -> None:
+    dataset_id = push(catalog)
+    os.mkfifo(root / "pipe")
+    for place in (root / "pipe", Path("/dev/null")):
+        with pytest.raises(DestinationError, match="not a plain file"):
+            catalog.pull(dataset_id, place, force=force)
+        assert not place.is_file()
+
+
 def test_what_an_interrupted_pull_left_goes_once_the_file_is_whole(catalog: RemoteCatalog, root: Path) -> None:
     dataset_id = push(catalog)
     path = root / "walker.h5"
