@@ -326,7 +326,7 @@ class RemoteCatalog:
         if last is not None and digest == last[0]:
             return Replace(stamp=stamp)
         raise DestinationError(
-            f"{path} is in the way: it is not what was last pulled there (its sha256 is {digest[:12]}…, "
+            f"{path} is not what was last pulled there (its sha256 is {digest[:12]}…, "
             f"{row.id} is {(row.sha256 or '')[:12]}…). Nothing was changed.",
             hint="Move it, name another DEST, or replace it with --force.",
             title="A file of yours is in the way",

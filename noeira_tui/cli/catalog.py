@@ -80,7 +80,9 @@ def show(cli: Cli, dataset_id: Id) -> int:
 def pull(
     cli: Cli,
     dataset_id: Id,
-    dest: Annotated[Path | None, typer.Argument(metavar="[DEST]", show_default=False, help="File or folder.")] = None,
+    dest: Annotated[
+        str | None, typer.Argument(metavar="[DEST]", show_default=False, help="File, or folder with a / at its end.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace whatever is at DEST.")] = False,
     detach: Detach = False,
 ) -> int:
@@ -197,9 +199,10 @@ def asked_in_vain(view: Overview) -> UnreachableError:
     )
 
 
-def _place(cli: Cli, path: Path) -> str:
+def _place(cli: Cli, path: Path | str) -> str:
     """An absolute place, for a job whose working folder is another; a trailing slash keeps meaning a folder."""
-    return str(absolute(path, cli.settings.cwd))
+    folder = "/" if isinstance(path, str) and path.endswith("/") else ""
+    return str(absolute(Path(path), cli.settings.cwd)) + folder
 
 
 def _recipe(item: DatasetView) -> str:

@@ -81,6 +81,12 @@ def test_dest_is_relative_to_the_working_folder(cli: CommandLine, pushed: tuple[
     assert ran.json["path"] == str(root / "there" / "x.bin")
 
 
+def test_a_slash_at_the_end_of_dest_means_a_folder(cli: CommandLine, pushed: tuple[str, bytes], root: Path) -> None:
+    ran = cli("catalog", "pull", pushed[0], "new/folder/", "--json")
+    assert ran.json["path"] == str(root / "new" / "folder" / f"{pushed[0]}.h5")
+    assert cli("catalog", "pull", pushed[0], f"{root}/new/folder/").code == 0
+
+
 def test_a_file_in_the_way_is_exit_1_and_untouched(cli: CommandLine, pushed: tuple[str, bytes], root: Path) -> None:
     (root / "mine").write_text("mine")
     ran = cli("catalog", "pull", pushed[0], "mine", "--json")
