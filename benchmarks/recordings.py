@@ -23,6 +23,7 @@ from noeira_tui.recordings.mirror import Mirror, Work
 from noeira_tui.recordings.push import push
 from noeira_tui.recordings.tree import scan
 from noeira_tui.recordings.watch import Watch
+from noeira_tui.service.config import DEFAULT_BUCKET
 from tests.support.recorders import CheckpointingRecorder
 from tests.support.service_process import ServeProcess, start
 
@@ -103,7 +104,7 @@ def _store_keys(service: ServeProcess) -> tuple[str, str, str] | None:
     for path in service.data_dir.glob("store*.json"):
         told = json.loads(path.read_text())
         if "secret_key" in told:
-            return told["access_key"], told["secret_key"], told.get("bucket", "noeira")
+            return told["access_key"], told["secret_key"], DEFAULT_BUCKET
     return None
 
 
