@@ -10,6 +10,9 @@ from noeira_tui.core.redact import plain_body, redact
 from noeira_tui.core.settings import API_KEY, URL
 
 _HTML_HINT = f"{URL} should be the address of the catalog service itself, without a page's path."
+_STORE_HINT = f"{URL} should be the address of the catalog service, which gives out links to the store."
+_S3_ERROR = (b"<?xml", b"<Error")
+"""How the refusals of S3 and everything that speaks like it begin; the catalog service speaks JSON."""
 
 
 def refusal(method: str, path: str, status: int, body: bytes, content_type: str) -> NoeiraError:
@@ -23,6 +26,8 @@ def refusal(method: str, path: str, status: int, body: bytes, content_type: str)
     message = message.replace("..", ".")
     if status >= 300 and "html" in content_type and status not in {502, 503, 504}:
         return ProtocolError(message, hint=_HTML_HINT)
+    if body.lstrip()[:500].startswith(_S3_ERROR):
+        return ProtocolError(message, title="An object store, not the catalog service", hint=_STORE_HINT)
     title, hint = _advice(status, text)
     retryable = status in {408, 429} or status >= 500
     return RefusedError(message, status=status, server_text=text, title=title, hint=hint, retryable=retryable)

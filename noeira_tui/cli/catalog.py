@@ -172,20 +172,23 @@ def remove(
 def _look(cli: Cli) -> Overview:
     """The picture; asking the service is what these commands are for, so its absence is an error."""
     _ = cli.settings.service_url, cli.settings.require(API_KEY)
-    view = looked(cli)
+    view = looked(cli, alone=False)
     if not view.service.reachable:
         raise asked_in_vain(view)
     return view
 
 
-def looked(cli: Cli) -> Overview:
-    """The picture, whether or not the service answers; what could not be done is said on stderr."""
+def looked(cli: Cli, *, alone: bool = True) -> Overview:
+    """The picture, whether or not the service answers; what could not be done is said on stderr.
+
+    Without `alone`, that the service did not answer is for the caller to tell.
+    """
     from noeira_tui.overview.look import look
 
     view = look(cli.settings)
     for warning in view.warnings:
         cli.output.say(f"warning: {literal(warning)}")
-    if not view.service.reachable:
+    if alone and not view.service.reachable:
         cli.output.say(f"warning: {literal(view.service.error or 'the service was not asked')}")
     return view
 
@@ -196,6 +199,7 @@ def asked_in_vain(view: Overview) -> UnreachableError:
         view.service.error or "The service did not answer.",
         title=view.service.error_title or "Service unreachable",
         hint=view.service.hint or "",
+        retryable=view.service.retryable,
     )
 
 

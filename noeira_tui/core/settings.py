@@ -191,7 +191,7 @@ class Settings:
     def service_url(self) -> str:
         """The service's address without a trailing slash. Raises MissingSettingError, or ConfigError for a non-URL."""
         url = self.require(URL).strip().rstrip("/")
-        if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", url, re.IGNORECASE):
+        if not re.fullmatch(r"https?://[^/\s?#]+(/[^\s?#]*)?", url, re.IGNORECASE):
             raise ConfigError(
                 f"{URL} is {redact(url)!r}, which is no http(s) address ({self.setting(URL).place}).",
                 hint="It looks like http://127.0.0.1:8787 or https://cloud.example.org.",

@@ -84,6 +84,7 @@ def _troubled(url: str | None, err: NoeiraError, *, reachable: bool | None = Fal
         error=err.message,
         error_title=err.title,
         hint=err.hint,
+        retryable=err.retryable,
         checked_at=None if reachable is None else time.time(),
     )
 

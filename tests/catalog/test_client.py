@@ -101,6 +101,13 @@ def test_an_html_error_of_a_proxy_is_stripped_and_cut() -> None:
     assert caught.value.retryable
 
 
+def test_the_stores_own_address_is_told_from_the_services(service: RunningService) -> None:
+    with CatalogClient(service.store_endpoint, "nk_key") as client, pytest.raises(ProtocolError) as caught:
+        client.list_datasets()
+    assert "store" in caught.value.title
+    assert "NOEIRA_CLOUD_URL" in caught.value.hint
+
+
 def test_an_html_page_with_200_is_no_catalog() -> None:
     with answering(html(200, "<!doctype html><title>Welcome</title><p>Sign in")) as (url, _):
         with CatalogClient(url, "k") as client, pytest.raises(ProtocolError) as caught:

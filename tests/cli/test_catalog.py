@@ -214,4 +214,6 @@ def test_a_wrong_key_and_a_wrong_address_are_exit_1(
         assert ran.json["error"]["hint"]
     titles = [ran.json["error"]["title"] for ran in (wrong_key, added_api, closed)]
     assert titles == ["Wrong API key", "Wrong service address", "Service unreachable"]
+    assert [ran.json["error"]["retryable"] for ran in (wrong_key, added_api, closed)] == [False, False, True]
+    assert [ran.err for ran in (wrong_key, added_api, closed)] == ["", "", ""], "told once, not as a warning too"
     assert service.key not in str([(ran.out, ran.err) for ran in (wrong_key, added_api, closed)])

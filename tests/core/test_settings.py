@@ -207,7 +207,10 @@ def test_a_service_address_loses_its_last_slash(place: Place, given: str, meant:
     assert place.load({URL: given}).service_url == meant
 
 
-@pytest.mark.parametrize("bad", ["cloud.example.org", "ftp://h", "http://", "http:///x", "https://a b/c", "//h"])
+@pytest.mark.parametrize(
+    "bad",
+    ["cloud.example.org", "ftp://h", "http://", "http:///x", "https://a b/c", "//h", "http://h/?a=b", "http://h#x"],
+)
 def test_what_is_no_address_is_an_error(place: Place, bad: str) -> None:
     with pytest.raises(ConfigError, match=URL):
         _ = place.load({URL: bad}).service_url
