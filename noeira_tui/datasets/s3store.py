@@ -13,7 +13,7 @@ from noeira_tui.datasets.localstore import missing
 from noeira_tui.datasets.s3refusals import S3Fault, explain, fault_of
 from noeira_tui.datasets.s3settings import S3Settings
 from noeira_tui.datasets.store import Listing, Piece, Span, Traffic
-from noeira_tui.datasets.webclient import Refusal, Request, WebClient
+from noeira_tui.datasets.webclient import NO_SUFFIX, Refusal, Request, WebClient, from_the_end
 
 _MAX_LIST_BYTES = 16 << 20
 _MAX_PAGES = 1000
@@ -36,9 +36,26 @@ class S3Store:
         self._keys: S3Keys | None = settings.keys
         self._region = settings.region
         self._may_drop_keys = settings.keys is not None
+        self._has_suffixes = True
 
     def get(self, path: str, span: Span | None, max_bytes: int, cancel: CancelToken) -> Piece:
+        if span is not None and span.start < 0 and not self._has_suffixes:
+            return self._tail(path, span, max_bytes, cancel)
         answer = self._fetch(self._key(path), path, "", span, max_bytes, cancel)
+        if not isinstance(answer, Refusal):
+            return answer
+        if span is not None and span.start < 0 and answer.status in NO_SUFFIX:
+            piece = self._tail(path, span, max_bytes, cancel)
+            self._has_suffixes = False
+            return piece
+        raise self._refused(answer, path)
+
+    def _tail(self, path: str, span: Span, max_bytes: int, cancel: CancelToken) -> Piece:
+        """The last bytes of an object from a store that has no ranges counted from the end."""
+        total = self.size(path, cancel)
+        if not total:
+            return Piece(b"", 0, total)
+        answer = self._fetch(self._key(path), path, "", from_the_end(span, total), max_bytes, cancel)
         if isinstance(answer, Refusal):
             raise self._refused(answer, path)
         return answer

@@ -222,6 +222,15 @@ def range_header(span: Span) -> str:
     return f"bytes={span.start}-" + ("" if span.stop is None else str(span.stop - 1))
 
 
+NO_SUFFIX = frozenset({400, 416, 501})
+"""How stores answer that do not know ranges counted from the end; nanio and some gateways are such."""
+
+
+def from_the_end(span: Span, total: int) -> Span:
+    """A span counted from the end as one counted from the start."""
+    return Span(max(0, total + span.start), total)
+
+
 def content_range(header: str | None) -> tuple[int | None, int | None]:
     """Start and total of a `Content-Range`; None for what it does not tell."""
     unit, _, rest = (header or "").partition(" ")

@@ -14,7 +14,7 @@ from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import plain_body, without_query
 from noeira_tui.datasets.localstore import missing
 from noeira_tui.datasets.store import Listing, Piece, Span, Traffic
-from noeira_tui.datasets.webclient import Refusal, Request, WebClient, refuse_page
+from noeira_tui.datasets.webclient import NO_SUFFIX, Refusal, Request, WebClient, from_the_end, refuse_page
 
 _ONE_BYTE = Span(0, 1)
 
@@ -47,7 +47,12 @@ class WebStore:
         self._client = WebClient(traffic)
 
     def get(self, path: str, span: Span | None, max_bytes: int, cancel: CancelToken) -> Piece:
-        return checked(self._client.get(self._request(path), span, max_bytes, cancel), path, self._place(path))
+        answer = self._client.get(self._request(path), span, max_bytes, cancel)
+        if span is not None and span.start < 0 and isinstance(answer, Refusal) and answer.status in NO_SUFFIX:
+            total = self.size(path, cancel)
+            if total:
+                answer = self._client.get(self._request(path), from_the_end(span, total), max_bytes, cancel)
+        return checked(answer, path, self._place(path))
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
         head = self._client.head(self._request(path, "HEAD"), cancel)
@@ -88,6 +93,10 @@ class ResolvedStore:
         self._paths: Mapping[str, int | None] | None = None
 
     def get(self, path: str, span: Span | None, max_bytes: int, cancel: CancelToken) -> Piece:
+        total = self._known().get(path) if span is not None and span.start < 0 else None
+        if span is not None and total:
+            # Sizes are known here, and not every store has ranges counted from the end.
+            span = from_the_end(span, total)
         answer = self._ask(path, span, max_bytes, cancel, fresh=False)
         if isinstance(answer, Refusal) and answer.status in {401, 403}:
             answer = self._ask(path, span, max_bytes, cancel, fresh=True)

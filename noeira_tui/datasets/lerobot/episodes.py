@@ -27,9 +27,6 @@ _COLUMNS = (
     "dataset_to_index",
 )
 _VIDEO_COLUMNS = ("chunk_index", "file_index", "from_timestamp", "to_timestamp")
-_STATISTICS = 10
-"""Columns of statistics that LeRobot writes for every feature; only for guessing how long a footer is."""
-_FOOTER_BYTES_A_COLUMN = 380
 
 
 @dataclass
@@ -121,12 +118,11 @@ def _tables(
 
     Nothing is listed: a stray second copy beside them is not counted, and a server without listings will do.
     """
-    guess = _FOOTER_BYTES_A_COLUMN * (13 + 4 * len(info.videos) + _STATISTICS * len(info.features))
     chunk, number = 0, 0
     while True:
         path = EPISODES_TABLE.format(chunk=chunk, file=number)
         try:
-            file = open_parquet(source, path, guess_bytes=max(8 << 10, min(guess, 256 << 10)))
+            file = open_parquet(source, path)
         except DatasetFileError as err:
             if err.code != "missing_file" or (chunk, number) == (0, 0):
                 problems.add(err.code, path, "", err.message)
