@@ -12,6 +12,7 @@ _PIECES_A_FILE = 128
 _LONGEST_BYTES = (8 << 20, 32 << 20)
 _PIECES_A_CONNECTION = 3
 _FOLLOW_STEP_BYTES = 1 << 20
+_NOBODY_WAITS = 1 << 63
 
 
 @dataclass
@@ -40,7 +41,7 @@ class Plan:
         self._flying: list[Piece] = []
         self._probing = size is None
         self._stopped = False
-        self._follower_wants = 0
+        self._follower_wants = _NOBODY_WAITS
         self._longest = min(max((size or 0) // _PIECES_A_FILE, _LONGEST_BYTES[0]), _LONGEST_BYTES[1])
         self.moved = 0
 
@@ -109,9 +110,11 @@ class Plan:
 
     def front_beyond(self, offset: int) -> int:
         """How far the file is there without a gap; waits until that is well beyond `offset`, complete, or stopped."""
+        wanted = offset + _FOLLOW_STEP_BYTES
         with self._lock:
-            self._follower_wants = offset + _FOLLOW_STEP_BYTES
-            while not self._stopped and not self._is_complete() and self._written.front < self._follower_wants:
+            # Several may follow, each with a wish of its own: one is not to be content with another's.
+            while not self._stopped and not self._is_complete() and self._written.front < wanted:
+                self._follower_wants = min(self._follower_wants, wanted)
                 self._advanced.wait()
             return self._written.front
 
@@ -143,6 +146,7 @@ class Plan:
         if self._is_complete():
             self._wake_all()
         elif self._written.front >= self._follower_wants:
+            self._follower_wants = _NOBODY_WAITS
             self._advanced.notify_all()
 
     def _wake_all(self) -> None:
