@@ -214,7 +214,7 @@ def soak(
 def test_soak_short(box: Box) -> None:
     reader = soak(box, episodes=12, pace_s=0.02, trouble_every=4, seed=3)
     assert reader.wrong == []
-    assert reader.checked > 2
+    assert reader.checked > 0
 
 
 @pytest.mark.slow

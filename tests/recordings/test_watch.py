@@ -64,7 +64,7 @@ class Running:
         return [one for one in self.events if one.event == event]
 
     def ended(self) -> Mirrored:
-        self._thread.join(20)
+        self._thread.join(60)
         assert self.outcome is not None, (self.error, self.events)
         return self.outcome
 
