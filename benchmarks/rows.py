@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.catalog import ID as CATALOG_ID
+from benchmarks.catalog import counting_catalog
 from benchmarks.measure import Side, compare, ours, resident_share, timed
 from benchmarks.store import Store
 from noeira_tui.transfer.hashing import hash_file
+
+_READ_BESIDES_BYTES = 1 << 20
+"""The answer of the catalog, the state database and modules; the file itself has a thousand times as many."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,35 @@ def capped_rows(bench: Bench) -> list[Row]:
     ]
 
 
+def repull_rows(bench: Bench) -> list[Row]:
+    """A pull of what is here already, by the catalog."""
+    _, sha256 = bench.file("one", bench.size_bytes)
+    dest = bench.fresh()
+    reports: list[dict[str, float]] = []
+    with counting_catalog(bench.store.url("one"), sha256, bench.size_bytes) as counted:
+        environ = {
+            "NOEIRA_CLOUD_URL": counted.origin,
+            "NOEIRA_CLOUD_API_KEY": "benchmark",
+            "NOEIRA_ROOT": str(bench.folder),
+            "NOEIRA_STATE": str(bench.folder / "state-repull"),
+        }
+        ours("catalog-pull", CATALOG_ID, str(dest), environ=environ)
+        counted.rows = counted.objects = 0
+
+        def again() -> float:
+            seconds, reported = ours("catalog-pull", CATALOG_ID, str(dest), environ=environ)
+            reports.append(reported)
+            return seconds
+
+        sides = compare({"ours": again, "sha256sum": lambda: timed(["sha256sum", str(dest)])}, bench.rounds)
+    read = max(reported["bytes_read"] for reported in reports)
+    bare = (counted.rows, counted.objects) == (bench.rounds, 0) and read < _READ_BESIDES_BYTES
+    asked = f"requests: {counted.rows / bench.rounds:g}, for the object: {counted.objects}; {read / 1000:.0f} kB read"
+    row = faster("re-pull of a current file, hash known", sides["ours"], sides["sha256sum"], 1)
+    target = "1 request, 0 body bytes, no read of the file"
+    return [replace(row, ours=f"{row.ours}: {asked}", target=target, met=bare)]
+
+
 def tree_rows(bench: Bench) -> list[Row]:
     """A tree of 10,000 files whose digests are known, against a bare listing of it."""
     tree = bench.folder / "tree"
@@ -215,6 +249,7 @@ def footprint_rows(bench: Bench) -> list[Row]:
 ALL: tuple[Callable[[Bench], list[Row]], ...] = (
     pull_rows,
     capped_rows,
+    repull_rows,
     upload_rows,
     hash_rows,
     tree_rows,
