@@ -15,7 +15,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-from tests.support.service_process import until
+from tests.support.service_process import ends_with_us, until
 
 
 class Browser:
@@ -116,7 +116,7 @@ def running_browser() -> Iterator[Browser]:
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": str(profile)},
-        start_new_session=True,
+        start_new_session=True, preexec_fn=ends_with_us,  # noqa: PLW1509  the child only asks its kernel
     )  # fmt: skip
     try:
         told = profile / "DevToolsActivePort"

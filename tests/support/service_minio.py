@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from noeira_tui.service.config import StoreKeys
-from tests.support.service_process import until
+from tests.support.service_process import ends_with_us, until
 
 KEYS = StoreKeys("tests-access-key", "tests-secret-key")
 DOMAIN = "s3.localhost"
@@ -56,6 +56,7 @@ class Minio:
             env={**os.environ, "MINIO_ROOT_USER": KEYS.access_key, "MINIO_ROOT_PASSWORD": KEYS.secret_key,
                  "HOME": str(self._folder)},
             stdout=subprocess.DEVNULL, stderr=(self._folder / "stderr.log").open("ab"), start_new_session=True,
+            preexec_fn=ends_with_us,  # noqa: PLW1509  the child only asks its kernel
         )  # fmt: skip
         until(self._answers, "the object store answers", patience_s=60)
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.support.service_process import until
+from tests.support.service_process import ends_with_us, until
 
 _NOBODY = 65534
 
@@ -37,7 +37,8 @@ class Postgres:
         self._process = subprocess.Popen(
             [self._programs / "postgres", "-D", self._folder / "data", "-h", "127.0.0.1", "-p", str(self.port),
              *(part for name, value in options.items() for part in ("-c", f"{name}={value}"))],
-            stdout=subprocess.DEVNULL, stderr=(self._folder / "log").open("ab"), start_new_session=True, **_as_nobody(),
+            stdout=subprocess.DEVNULL, stderr=(self._folder / "log").open("ab"), start_new_session=True,
+            preexec_fn=ends_with_us, **_as_nobody(),  # noqa: PLW1509  the child only asks its kernel
         )  # fmt: skip
         until(self._answers, "Postgres answers", patience_s=60)
 

@@ -5,6 +5,7 @@ Run as `python -m tests.support.service_process DATA_DIR [field=value …]` it p
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+_LIBC = ctypes.CDLL(None)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -67,6 +69,12 @@ def until(condition: Callable[[], bool], what: str, patience_s: float = 15.0) ->
     while not condition():
         assert time.monotonic() < deadline, f"not within {patience_s} s: {what}"
         time.sleep(0.02)
+
+
+def ends_with_us() -> None:
+    """For `preexec_fn`: let the kernel end a server of ours when the tests' process is killed (Linux)."""
+    if sys.platform == "linux":
+        _LIBC.prctl(1, signal.SIGKILL)
 
 
 def is_running(pid: int) -> bool:
