@@ -231,7 +231,10 @@ class PackCache:
             "folders": entry.contents.folders,
             "files": rows,
         }
-        write_atomically(folder / "index.json", json.dumps(told).encode())
+        # Not synced, as the files are not; half an index is no index, and the pack is fetched again.
+        beside = folder / f"index.{secrets.token_hex(4)}"
+        beside.write_text(json.dumps(told), "utf-8")
+        beside.replace(folder / "index.json")
 
 
 def flush_file_system(folder: Path) -> None:

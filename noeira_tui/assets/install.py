@@ -23,7 +23,6 @@ from noeira_tui.assets.place import TEMPORARY, Placer, Wanted
 from noeira_tui.assets.records import Install, Installs, Move, real_dest
 from noeira_tui.assets.swap import RETIRED, STAGED, swap_in
 from noeira_tui.core.errors import DestinationError
-from noeira_tui.core.files import fsync_folder
 from noeira_tui.core.progress import CancelToken
 
 _NAMED = 5
@@ -154,7 +153,6 @@ class Installer:
                 shutil.rmtree(staged, ignore_errors=True)
                 self._installs.drop_move(self._dest)
             raise
-        fsync_folder(parent)
         self._installs.commit(install)
         if old is not None:
             self._clear(old, Known(()), frozenset({*plan.remove, *(f.path for f in (*plan.right, *plan.replace))}))
@@ -195,7 +193,6 @@ class Installer:
         for path in plan.remove:
             if path not in blocking:
                 self._remove(path)
-        fsync_folder(self._dest)
 
     def _remove(self, path: str) -> None:
         """Remove a file of ours, and the folders that are empty then."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import warnings
 import zipfile
 from pathlib import Path
 from tarfile import DIRTYPE, FIFOTYPE, GNU_FORMAT, LNKTYPE, PAX_FORMAT, REGTYPE, SYMTYPE, USTAR_FORMAT, TarInfo
@@ -72,7 +73,8 @@ def test_any_tar(members: list[tuple[str, bytes, str, bytes]], form: int, compre
 )
 def test_any_zip(members: list[tuple[str, int, bytes]]) -> None:
     raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w") as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(raw, "w") as archive:
+        warnings.simplefilter("ignore", UserWarning)
         for name, mode, data in members:
             info = zipfile.ZipInfo("x")
             info.filename, info.create_system, info.external_attr = name, 3, mode << 16
