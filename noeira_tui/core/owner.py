@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -91,6 +90,9 @@ def _start_time(pid: int) -> str | None:
 
 
 def _output(command: list[str]) -> str:
+    # Imported here: only systems without /proc ask other programs, and every command starts with this module.
+    import subprocess
+
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html import unescape
 
 _QUERY = re.compile(r"(?i)(?P<base>https?://[^\s\"'<>?]+)\?[^\s\"'<>]*")
 _BEARER = re.compile(r"(?i)\b(bearer)\s+[\"']?[^\s\"',]+")
@@ -35,6 +34,9 @@ def without_query(url: str) -> str:
 
 def plain_body(text: str) -> str:
     """The words of a body that should have been JSON: tags stripped, at most 200 characters."""
+    # Imported here: its table of entities takes its time to load, and only failures need it.
+    from html import unescape
+
     words = " ".join(unescape(_TAGS.sub(" ", text)).split())
     # Cut last: a cut secret would no longer be recognised.
     return redact(words)[:MAX_BODY_CHARACTERS]
