@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test lint check format install bench screenshots clean
+.PHONY: help demo test again lint check format install bench screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -33,6 +33,9 @@ demo: $(VENV)/.demo-installed ## the app with an embedded service and sample dat
 
 test: $(VENV)/.dev-installed ## the whole test suite, on all cores
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+again: $(VENV)/.dev-installed ## what failed last time, once more, one test after the other
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none $(ARGS)
 
 lint: $(VENV)/.dev-installed ## format, lint, types, import contracts, spelling
 	$(BIN)/ruff format --check .
