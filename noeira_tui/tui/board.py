@@ -30,6 +30,7 @@ class Board:
         self.clock = clock
         self.overview: Overview | None = None
         self.jobs: tuple[JobRecord, ...] = ()
+        self.jobs_problem = ""
         self.filters: dict[Place, str] = {}
         self._folded: frozenset[str] = frozenset()
         self._base: dict[Place, tuple[Row, ...]] = {}

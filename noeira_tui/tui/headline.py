@@ -73,7 +73,7 @@ def service(view: ServiceView, glyphs: Glyphs) -> Line:
 def _trouble(view: ServiceView, glyphs: Glyphs) -> str:
     """What is wrong with the service in a word or two: no answer is `offline`, a refusal is named."""
     title = clean(view.error_title or "", glyphs)
-    return "offline" if title in {"", UnreachableError.title} else title.lower()
+    return "offline" if title in {"", UnreachableError.title} else title[:1].lower() + title[1:]
 
 
 @dataclass(frozen=True)
@@ -142,22 +142,28 @@ def _to_fetch(overview: Overview, glyphs: Glyphs) -> Line:
     return ((f"{glyphs.down} {figures.size(totals.bytes_to_fetch, glyphs)} to fetch ", "attention"),)
 
 
-def banner(view: ServiceView, now: float, glyphs: Glyphs) -> Line:
-    """What the catalog says on top of its rows when they are not from now; nothing when they are."""
+def banner(view: ServiceView, now: float, glyphs: Glyphs) -> tuple[Line, ...]:
+    """What the catalog says on top of its rows when they are not from now, and what to do; nothing when they are."""
     if view.url is None or view.reachable is not False:
         return ()
     error = clean((view.error or "no answer").rstrip("."), glyphs)
     trouble = _trouble(view, glyphs)
+    hint: tuple[Line, ...] = (((clean(view.hint, glyphs), "faint"),),) if view.hint else ()
     if view.answer_at is None:
-        return ((f"{glyphs.warn} {trouble}: ", "trouble"), (error, "quiet"))
-    return (
-        (f"{glyphs.warn} {trouble}, as of {figures.ago(view.answer_at, now)}", "trouble"),
-        (f" {glyphs.dot} {error}", "quiet"),
-    )
+        return (((f"{glyphs.warn} {trouble}: ", "trouble"), (error, "quiet")), *hint)
+    age = f", as of {figures.ago(view.answer_at, now)}"
+    return (((f"{glyphs.warn} {trouble}{age}", "trouble"), (f" {glyphs.dot} {error}", "quiet")), *hint)
 
 
-def empty(place: Place, overview: Overview | None, needle: str, glyphs: Glyphs) -> tuple[Line, ...]:
-    """What a list without rows says, with what to do next. Lines are wrapped by the list."""
+def empty(
+    place: Place, overview: Overview | None, needle: str, glyphs: Glyphs, *, problem: str = ""
+) -> tuple[Line, ...]:
+    """What a list without rows says, with what to do next; `problem` is why the jobs could not be read.
+
+    Lines are wrapped by the list.
+    """
+    if problem:
+        return ((("The jobs cannot be read: ", "attention"), (clean(problem, glyphs), "quiet")),)
     if overview is None:
         return (((f"Looking{glyphs.ellipsis}", "quiet"),),)
     if needle:
@@ -199,8 +205,7 @@ def _empty_catalog(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:
             (("noeira-tui serve", "accent"),),
         )
     if overview.service.reachable is False:
-        hint = clean(overview.service.hint or "R asks again.", glyphs)
-        return ((("No earlier answer is remembered.", "quiet"),), ((hint, "faint"),))
+        return ((("No earlier answer is remembered.", "quiet"),), (("R asks again.", "faint"),))
     return (
         (("The catalog is empty.", "quiet"),),
         (("Put a file into data/ and press u to push it, or:", "faint"),),

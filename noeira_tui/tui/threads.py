@@ -116,6 +116,9 @@ class Watcher:
             if failures and str(failures[0]) != failing:
                 self._tell(JobsFailed(failures[0]))
             failing = str(failures[0]) if failures else ""
+            if failures:
+                # What is read next is told even when nothing changed: it ends the failure.
+                known = None
             self._stopped.wait(self._jobs_every_s)
 
     def _tell(self, message: Message) -> None:

@@ -251,6 +251,7 @@ class FakeBox:
     asked: list[tuple[object, ...]] = field(default_factory=list)
     fails_with: NoeiraError | None = None
     looks_fail_with: NoeiraError | None = None
+    jobs_fail_with: NoeiraError | None = None
     refusals: dict[str, str] = field(default_factory=dict)
     log_text: str = "12:00:01 describe\n12:00:02 downloading\n"
     hold_looks: threading.Event | None = None
@@ -274,6 +275,8 @@ class FakeBox:
             return tuple(sorted(self.rows, key=lambda row: -row.id))
 
     def jobs_version(self) -> object:
+        if self.jobs_fail_with is not None:
+            raise self.jobs_fail_with
         return self._version
 
     def set_jobs(self, *rows: JobRecord) -> None:

@@ -112,6 +112,7 @@ async def test_a_refusal_is_not_called_offline() -> None:
     async with driving(FakeBox(picture=replace(sample(), service=refused))) as app:
         await app.until(lambda: "401 Invalid" in app.screen_text())
         assert "service refused, as of 1 min ago" in app.screen_text()
+        assert "Is it running?" in app.screen_text(), "what to do next"
         assert "offline" not in app.screen_text()
 
 
@@ -124,6 +125,24 @@ async def test_a_look_that_fails_keeps_what_was_known_and_is_told_once() -> None
         await app.until(lambda: "The database is locked." in app.toasts())
         assert app.toasts().count("The database is locked.") == 1
         assert len(app.names(Place.CATALOG)) == 8
+
+
+async def test_a_title_keeps_its_capitals() -> None:
+    refused = replace(offline(None), error_title="Wrong API key", error="401 Invalid API key")
+    async with driving(FakeBox(picture=overview(service=refused))) as app:
+        await app.until(lambda: "wrong API key" in app.screen_text())
+
+
+async def test_jobs_that_cannot_be_read_are_not_called_none() -> None:
+    box = FakeBox()
+    box.jobs_fail_with = StateError("The folder /proc/x cannot be made.", hint="Name another.")
+    box.picture = replace(box.picture, warnings=(str(box.jobs_fail_with),))
+    async with driving(box, settled=False) as app:
+        await app.until(lambda: "The jobs cannot be read: The folder /proc/x" in app.screen_text())
+        await app.until(lambda: app.main.board.overview and not app.main.looking)
+        assert app.toasts().count("/proc/x") == 1, "one fault, told once"
+        box.jobs_fail_with = None
+        await app.until(lambda: "No jobs." in app.screen_text())
 
 
 async def test_the_box_is_safe_or_says_why_not() -> None:

@@ -193,6 +193,7 @@ class MainScreen(Screen[None]):
         self.jobs_known = True
         before = {job.id: job for job in self.board.jobs}
         self.board.take_jobs(message.jobs)
+        self.board.jobs_problem = ""
         ended = [job for job in message.jobs if not job.is_live and job.id in before and before[job.id].is_live]
         for job in ended:
             self._tell_ended(job)
@@ -206,6 +207,8 @@ class MainScreen(Screen[None]):
         self.painter.paint_row()
 
     def on_jobs_failed(self, message: JobsFailed) -> None:
+        self.board.jobs_problem = message.error.message
+        self.painter.paint_jobs()
         self.tell_once(f"{message.error.message} {message.error.hint}", title=message.error.title)
 
     def on_errand_done(self, message: ErrandDone) -> None:
@@ -230,7 +233,8 @@ class MainScreen(Screen[None]):
 
     def tell_once(self, text: str, *, title: str = "") -> None:
         """A warning that is not repeated as long as the app runs."""
-        if text not in self._told:
+        # One fault may be heard of twice, once with its title and once without.
+        if not any(text in told or told in text for told in self._told):
             self._told.add(text)
             self.tell(text, title=title, severity="warning")
 

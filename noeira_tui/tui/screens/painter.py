@@ -41,8 +41,7 @@ class Painter:
         mode = self._screen.width_mode
         top: tuple[Line, ...] = ()
         if board.overview is not None:
-            banner = headline.banner(board.overview.service, board.clock(), glyphs)
-            top = (banner,) if banner else ()
+            top = headline.banner(board.overview.service, board.clock(), glyphs)
         if mode == "list":
             plain = self._screen.query_one("#everything", Pane)
             plain.list.show(board.plain_list() if board.overview else (), top=top, empty=self._empty(Place.CATALOG))
@@ -88,9 +87,9 @@ class Painter:
         return tuple(pieces)
 
     def _empty(self, place: Place) -> tuple[Line, ...]:
-        return headline.empty(
-            place, self._screen.board.overview, self._screen.board.filters.get(place, ""), self._screen.board.glyphs
-        )
+        board = self._screen.board
+        problem = board.jobs_problem if place is Place.JOBS else ""
+        return headline.empty(place, board.overview, board.filters.get(place, ""), board.glyphs, problem=problem)
 
     def paint_jobs(self) -> None:
         """The jobs, as tall as they need within reason."""
