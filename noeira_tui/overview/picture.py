@@ -23,9 +23,9 @@ class ServiceView:
     error: str | None = None
     error_title: str | None = None
     hint: str | None = None
-    retryable: bool = False
     checked_at: float | None = None
     answer_at: float | None = None
+    retryable: bool = False
 
 
 @dataclass(frozen=True)
