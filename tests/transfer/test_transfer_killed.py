@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from noeira_tui.transfer.ramp import MAX_CONNECTIONS
 from tests.support.faulty_server import FAST_CONTEXT, FaultyServer
 
 REPOSITORY = Path(__file__).parents[2]
+thorough = pytest.mark.skipif(not os.environ.get("THOROUGH"), reason="takes minutes: THOROUGH=1 runs it")
 
 
 class Puller:
@@ -101,6 +103,7 @@ def test_killed_at_random(large: FaultyServer, dest: Path, round_: int) -> None:
 
 
 @pytest.mark.slow
+@thorough
 def test_killed_a_hundred_times(large: FaultyServer, dest: Path) -> None:
     moments = random.Random(100)
     for _ in range(100):
@@ -182,6 +185,7 @@ def kill_some_of_two(server: FaultyServer, dest: Path, moments: random.Random) -
 
 
 @pytest.mark.slow
+@thorough
 def test_two_at_once_killed_a_hundred_times(large: FaultyServer, dest: Path) -> None:
     """(a) 5"""
     moments = random.Random(200)

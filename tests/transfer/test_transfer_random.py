@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 from pathlib import Path
@@ -73,6 +74,7 @@ def test_large(sequence: list[Fault]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("THOROUGH"), reason="takes minutes: THOROUGH=1 runs it")
 @thorough
 @given(st.sampled_from(sorted(CONTENTS)), sequences)
 def test_thorough(name: str, sequence: list[Fault]) -> None:
