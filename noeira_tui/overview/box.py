@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from noeira_tui.core.errors import ConfigError, NoeiraError, StateError
+from noeira_tui.core.errors import ConfigError, NoeiraError, PackError, StateError
 from noeira_tui.core.paths import is_segment
+from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import URL, Settings
 from noeira_tui.core.statedb import StateDb
-from noeira_tui.core.states import State
+from noeira_tui.core.states import TO_FETCH, State
 from noeira_tui.jobs import process
-from noeira_tui.jobs.kinds import AnyKind, CatalogPull, CatalogPush
+from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
+from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
 from noeira_tui.jobs.records import JobRecord
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.overview.look import look
-from noeira_tui.overview.picture import DatasetView, Overview
+from noeira_tui.overview.packjobs import packs_of
+from noeira_tui.overview.picture import DatasetView, Overview, RecordingView
+
+if TYPE_CHECKING:
+    from noeira_tui.assets.status import PackStatus
+    from noeira_tui.overview.packfacts import PackFacts
 
 _LOG_TAIL_BYTES = 256 * 1024
 
@@ -90,6 +99,106 @@ class Box:
             raise ConfigError(f"There is no file of {dataset.id} here.")
         return self.start(CatalogPush(str(dataset.path), name, version))
 
+    # Recordings
+
+    def can_pull_recording(self, view: RecordingView) -> str | None:
+        """None when a pull makes sense, else why not, in words."""
+        if self.settings.get(URL) is None:
+            return "No service is configured."
+        if not view.on_service:
+            return "The service does not have it."
+        reasons = {
+            State.PENDING: "None of its files was uploaded completely: there is nothing to pull yet.",
+            State.CURRENT: "It is here and current: nothing to pull.",
+            State.RECORDING: "It is being recorded right now: a pull would write between the recorder's files.",
+        }
+        if view.state in reasons:
+            return reasons[view.state]
+        if view.state is State.AHEAD and not view.behind:
+            return "Only this box has newer files: nothing to pull. u pushes them."
+        return self._busy_with(f"{view.project}/{view.dataset}")
+
+    def can_push_recording(self, view: RecordingView) -> str | None:
+        """None when a push makes sense, else why not, in words."""
+        reason = self._no_sending(view)
+        if reason is not None:
+            return reason
+        if view.state is State.CURRENT:
+            return "The service has the same contents already."
+        if view.state is State.STALE:
+            return "The service has newer contents; there is nothing to push."
+        return self._busy_with(f"{view.project}/{view.dataset}")
+
+    def can_watch(self, view: RecordingView) -> str | None:
+        """None when a watch can be switched on or off, else why not, in words."""
+        if self._watch_of(view) is not None:
+            return None
+        return self._no_sending(view) or self._busy_with(f"{view.project}/{view.dataset}")
+
+    def pull_recording(self, view: RecordingView, *, create_project: bool = False, force: bool = False) -> JobRecord:
+        """Fetch what is missing or newer; `create_project` makes its project here first. Raises NoeiraError."""
+        return self.start(DatasetPull(view.project, view.dataset, create_project=create_project, force=force))
+
+    def push_recording(self, view: RecordingView, *, force: bool = False) -> JobRecord:
+        """Send what the service lacks; `force` replaces what differs there. Raises NoeiraError."""
+        return self.start(DatasetPush(view.project, view.dataset, force=force))
+
+    def watch(self, view: RecordingView) -> JobRecord:
+        """Mirror a recording while it is made; the watch that runs already, if one does. Raises NoeiraError."""
+        return self._watch_of(view) or self.start(DatasetWatch(view.project, view.dataset))
+
+    def unwatch(self, view: RecordingView) -> JobRecord | None:
+        """End the watch of a recording; None when there was none. Raises JobError when it ended by itself just now."""
+        found = self._watch_of(view)
+        if found is not None:
+            self.cancel(found.id)
+        return found
+
+    # Asset packs
+
+    def can_pull_pack(self, pack: PackStatus) -> str | None:
+        """None when a pull makes sense, else why not, in words."""
+        if pack.state is State.CURRENT:
+            return "It is here and current: nothing to pull."
+        if pack.state is State.INVALID:
+            return f"Its declaration is broken: {pack.detail}"
+        key = (str(pack.manifest), pack.title)
+        for job in self._live_jobs():
+            if key in packs_of(job.spec):
+                return f"Job {job.id} ({job.spec.title}) is {job.state}."
+        return None
+
+    def can_verify_pack(self, pack: PackStatus) -> str | None:
+        """None when there is something to verify, else why not, in words."""
+        return None if pack.files else "Nothing of it is installed: there is nothing to verify."
+
+    def pull_packs(self, packs: Sequence[PackStatus] | None = None, *, force: bool = False) -> JobRecord:
+        """Fetch and install these packs in one job, else all that are declared and missing, partial or stale.
+
+        Raises PackError when there is nothing to fetch, NoeiraError when the job cannot start.
+        """
+        chosen = tuple(packs) if packs is not None else self._packs_to_fetch()
+        if not chosen:
+            raise PackError("Every declared pack is here.", title="Nothing to fetch")
+        return self.start(AssetsPull.of(chosen, force=force))
+
+    def verify_packs(
+        self, packs: Sequence[PackStatus], *, progress: Progress | None = None, cancel: CancelToken | None = None
+    ) -> tuple[PackStatus, ...]:
+        """Hash every installed file of these packs; what they are for certain. Raises CancelledError."""
+        from noeira_tui.assets.packs import Packs
+
+        chosen = {(str(pack.manifest), pack.title) for pack in packs}
+        return Packs(self.settings).verify(chosen=chosen, progress=progress, cancel=cancel)
+
+    def pack_details(self, pack: PackStatus) -> PackFacts:
+        """Where a pack comes from, with which credential, and who shares its files. Never raises for the pack."""
+        from noeira_tui.overview.packfacts import pack_facts
+
+        return pack_facts(pack, self.settings)
+
+    # Jobs
+
     def start(self, kind: AnyKind) -> JobRecord:
         """Start work as a job of its own. Raises NoeiraError when it cannot start."""
         return process.start(self._store, kind.spec(self.settings))
@@ -123,9 +232,30 @@ class Box:
         except NoeiraError:
             return None
 
-    def _busy_with(self, target: str) -> str | None:
+    def _no_sending(self, view: RecordingView) -> str | None:
+        if self.settings.get(URL) is None:
+            return "No service is configured."
+        if not view.here:
+            return "It is not on this box: there is nothing to send."
+        return None
+
+    def _packs_to_fetch(self) -> tuple[PackStatus, ...]:
+        from noeira_tui.assets.packs import Packs
+
+        return tuple(pack for pack in Packs(self.settings).states() if pack.state in TO_FETCH)
+
+    def _live_jobs(self) -> list[JobRecord]:
+        """The live jobs of this root; none when they cannot be read."""
         try:
-            live = [job for job in self._store.list() if job.is_live and job.spec.target == target]
+            return [job for job in self._store.list() if job.is_live and job.spec.root == self.settings.root]
         except StateError:
-            return None
+            return []
+
+    def _watch_of(self, view: RecordingView) -> JobRecord | None:
+        target = f"{view.project}/{view.dataset}"
+        live = (job for job in self._live_jobs() if job.spec.kind == DatasetWatch.kind and job.spec.target == target)
+        return next(live, None)
+
+    def _busy_with(self, target: str) -> str | None:
+        live = [job for job in self._live_jobs() if job.spec.target == target]
         return f"Job {live[0].id} ({live[0].spec.title}) is {live[0].state}." if live else None
