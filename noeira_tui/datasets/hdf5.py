@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -156,7 +157,7 @@ class Hdf5Reader:
             return None
         start, stop = _bounds(layout, episodes, index)
         values = np.asarray(file[_place(layout, episodes, index, array)][start:stop], np.float64)
-        return values.reshape(len(values), -1)
+        return values.reshape(len(values), math.prod(values.shape[1:]))
 
     def _read(self, source: Source) -> _Layout:
         if self._layout is None:

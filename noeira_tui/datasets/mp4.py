@@ -25,7 +25,8 @@ class VideoIndex:
     """The index of the first video track. All lists have one entry a frame, in decoding order.
 
     `times` are presentation times in seconds, edit list applied; `durations` seconds; `keys` the frames that stand on
-    their own (decoding order, ascending). `moov` is the index itself, at `moov_at` in the file of `total` bytes.
+    their own (decoding order, ascending). `codec` is the sample format's
+    four letters (`avc1`, `av01`), `setup` what a decoder needs before the first frame, empty where nothing.
     """
 
     times: tuple[float, ...]
@@ -33,11 +34,8 @@ class VideoIndex:
     sizes: tuple[int, ...]
     offsets: tuple[int, ...] = field(repr=False)
     keys: tuple[int, ...]
-    width: int
-    height: int
-    moov: bytes = field(repr=False)
-    moov_at: int
-    total: int
+    codec: str
+    setup: bytes = field(repr=False)
 
     @property
     def frames(self) -> int:
@@ -60,18 +58,18 @@ class VideoIndex:
 
 def read_index(source: Source, path: str) -> VideoIndex:
     """Read a video's index by ranges. Raises DatasetFileError: `missing_file`, `lfs_pointer`, `damaged_file`."""
-    start, moov, total = _find_moov(source, path)
+    moov = _find_moov(source, path)
     try:
         track = next((track for track in _boxes(moov, b"trak") if _handler(track) == b"vide"), None)
         if track is None:
             raise cut_short(path, "it has no video track")
-        return _index(moov, track, start, total)
+        return _index(moov, track)
     except (struct.error, IndexError, ValueError, ZeroDivisionError) as err:
         raise cut_short(path, "its index (moov) makes no sense") from err
 
 
-def _find_moov(source: Source, path: str) -> tuple[int, bytes, int]:
-    """Offset and contents (headers included) of `moov`, and the size of the file."""
+def _find_moov(source: Source, path: str) -> bytes:
+    """The `moov` box, with its header."""
     head = source.head(path, _HEAD_BYTES)
     refuse_pointer(head.data, path)
     if not head.data:
@@ -103,7 +101,7 @@ def _find_moov(source: Source, path: str) -> tuple[int, bytes, int]:
             have = data[at - base : at - base + size]
             if len(have) < size:
                 have += source.part(path, at + len(have), at + size)
-            return at, have, total
+            return have
         at += size
     raise cut_short(path, "it has no index (moov): its recorder did not finish it")
 
@@ -140,7 +138,7 @@ def _handler(track: bytes) -> bytes:
     return b"" if box is None else box[16:20]
 
 
-def _index(moov: bytes, track: bytes, moov_at: int, total: int) -> VideoIndex:
+def _index(moov: bytes, track: bytes) -> VideoIndex:
     media = _inside(track, b"mdia", b"mdhd")
     table = _inside(track, b"mdia", b"minf", b"stbl")
     if media is None or table is None:
@@ -155,18 +153,15 @@ def _index(moov: bytes, track: bytes, moov_at: int, total: int) -> VideoIndex:
     shift = _edit_shift(moov, track, scale)
     starts = [0, *accumulate(durations)][:count]
     times = tuple((start + offset) / scale - shift for start, offset in zip(starts, offsets_of_time, strict=True))
-    width, height = _size(track)
+    codec, setup = _description(table)
     return VideoIndex(
         times=times,
         durations=tuple(duration / scale for duration in durations),
         sizes=tuple(sizes),
         offsets=tuple(_offsets(table, sizes)),
         keys=_keys(table, count),
-        width=width,
-        height=height,
-        moov=moov,
-        moov_at=moov_at,
-        total=total,
+        codec=codec,
+        setup=setup,
     )
 
 
@@ -239,10 +234,34 @@ def _edit_shift(moov: bytes, track: bytes, scale: int) -> float:
     return 0.0
 
 
-def _size(track: bytes) -> tuple[int, int]:
-    """Width and height in pixels, from the track's header."""
-    box = _inside(track, b"tkhd")
-    if box is None:
-        return 0, 0
-    width, height = struct.unpack_from(">II", box, len(box) - 8)
-    return width >> 16, height >> 16
+def _description(table: bytes) -> tuple[str, bytes]:
+    """The sample format, and the contents of its decoder's configuration box."""
+    box = _inside(table, b"stsd")
+    if box is None or len(box) < 16 + 86:
+        return "", b""
+    entry = box[16 : 16 + struct.unpack_from(">I", box, 16)[0]]
+    # A visual sample entry: 8 bytes of header and 78 of fields before its boxes.
+    boxes = b"\0" * 8 + entry[86:]
+    for kind in (b"avcC", b"hvcC", b"av1C", b"vpcC", b"esds"):
+        found = next(_boxes(boxes, kind), None)
+        if found is not None:
+            return entry[4:8].decode("latin-1"), _specific(found) if kind == b"esds" else found[8:]
+    return entry[4:8].decode("latin-1"), b""
+
+
+def _specific(box: bytes) -> bytes:
+    """The decoder's own part of an elementary stream descriptor (ISO/IEC 14496-1): tags 3, 4, 5 inside each other."""
+    at = 12
+    for tag, fields in ((3, 3), (4, 13), (5, 0)):
+        if at >= len(box) or box[at] != tag:
+            return b""
+        size, at = 0, at + 1
+        while True:
+            size = size << 7 | box[at] & 0x7F
+            at += 1
+            if not box[at - 1] & 0x80:
+                break
+        if tag == 5:
+            return box[at : at + size]
+        at += fields
+    return b""

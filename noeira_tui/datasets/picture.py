@@ -1,47 +1,69 @@
-"""One camera frame from an mp4 by ranges: the index, then the frames from a key frame on; never the file."""
+"""One camera frame from an mp4 by ranges: the index, then exactly the frames from a key frame on; never the file."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.datasets.facts import Picture
 from noeira_tui.datasets.mp4 import VideoIndex
-from noeira_tui.datasets.rangefile import RangeFile
+from noeira_tui.datasets.rangefile import join_ranges
 from noeira_tui.datasets.source import Source, cut_short
-from noeira_tui.datasets.store import Piece
 
-_MAX_EXACT_BYTES = 768 << 10
+if TYPE_CHECKING:
+    from av.video.frame import VideoFrame
+
+_MAX_EXACT_BYTES = 1 << 20
 """More than this from the key frame to the wanted one, and the key frame itself is shown."""
-_READ_AHEAD = 32 << 10
+_MAX_KEY_BYTES = 64 << 20
+_WASTE = 0.05
+
+_DECODERS = {
+    "avc1": "h264",
+    "avc3": "h264",
+    "hvc1": "hevc",
+    "hev1": "hevc",
+    "av01": "libdav1d",
+    "vp09": "vp9",
+    "vp08": "vp8",
+    "mp4v": "mpeg4",
+    "jpeg": "mjpeg",
+    "mjpa": "mjpeg",
+}
 
 
 def read_picture(source: Source, path: str, index: VideoIndex, camera: str, at_s: float) -> Picture:
     """Decode the frame shown at `at_s`, or the key frame before it when that saves much.
 
+    The frames go straight to a decoder: opening the file as a whole would probe frames that nobody wants.
     Raises ConfigError when the decoder is not installed, DatasetFileError for a video that cannot be decoded.
     """
     if not index.frames:
         raise cut_short(path, "it has no frames")
     frame = index.frame_at(at_s)
     key = index.key_before(frame)
-    exact = sum(index.sizes[key : frame + 1]) <= _MAX_EXACT_BYTES
+    exact = sum(index.sizes[key : frame + 1]) <= _MAX_EXACT_BYTES or frame == key
     wanted = frame if exact else key
-    file = _prefetched(source, path, index, key, wanted)
-    return _decoded(file, path, index, camera, key, wanted, exact=exact)
+    if sum(index.sizes[key : wanted + 1]) > _MAX_KEY_BYTES:
+        raise cut_short(path, f"its frame at {at_s:.2f} s is larger than makes sense")
+    shown = _decoded(path, index, _samples(source, path, index, key, wanted), key, wanted)
+    rgb = shown.to_ndarray(format="rgb24")
+    return Picture(camera, rgb.shape[1], rgb.shape[0], rgb.tobytes(), index.times[wanted], exact)
 
 
-def _prefetched(source: Source, path: str, index: VideoIndex, key: int, wanted: int) -> RangeFile:
-    file = RangeFile(source, path, index.total, read_ahead=_READ_AHEAD, short_reads=True)
-    file.keep(Piece(index.moov, index.moov_at, index.total))
-    # A reordering decoder wants a frame or two behind the wanted one.
-    last = min(index.frames, wanted + 3)
-    frames = [(index.offsets[number], index.offsets[number] + index.sizes[number]) for number in range(key, last)]
-    file.fetch([(0, min(64, index.total)), *frames], 0.05)
-    return file
+def _samples(source: Source, path: str, index: VideoIndex, key: int, wanted: int) -> list[bytes]:
+    """The coded frames from `key` to `wanted`."""
+    places = [(index.offsets[n], index.offsets[n] + index.sizes[n]) for n in range(key, wanted + 1)]
+    joined = join_ranges(places, _WASTE)
+    parts = source.each(lambda part: source.part(path, *part), joined)
+    samples: list[bytes] = []
+    for start, stop in places:
+        place = next(number for number, part in enumerate(joined) if part[0] <= start and stop <= part[1])
+        samples.append(parts[place][start - joined[place][0] : stop - joined[place][0]])
+    return samples
 
 
-def _decoded(
-    file: RangeFile, path: str, index: VideoIndex, camera: str, key: int, wanted: int, *, exact: bool
-) -> Picture:
+def _decoded(path: str, index: VideoIndex, samples: list[bytes], key: int, wanted: int) -> VideoFrame:
     try:
         import av
     except ModuleNotFoundError as err:
@@ -50,22 +72,23 @@ def _decoded(
             title="Not installed",
             hint="pip install 'noeira-tui[preview]'",
         ) from err
-    moment = index.times[wanted]
-    half = 0.5 * (index.durations[wanted] or 1 / 30)
+    name = _DECODERS.get(index.codec)
+    if name is None:
+        raise cut_short(path, f"its pictures are coded as {index.codec!r}, which is not known here")
+    shown: dict[int, VideoFrame] = {}
     try:
-        with av.open(file, "r", format="mp4") as container:
-            stream = container.streams.video[0]
-            stream.thread_type = "SLICE"
-            scale = float(stream.time_base or 1)
-            container.seek(round(index.times[key] / scale), stream=stream, backward=True)
-            shown = None
-            for shown in container.decode(stream):
-                if shown.pts is None or shown.pts * scale >= moment - half:
-                    break
-            if shown is None:
-                raise cut_short(path, f"nothing could be decoded at {moment:.2f} s")
-            rgb = shown.to_ndarray(format="rgb24")
-            at_s = moment if shown.pts is None else shown.pts * scale
-    except (av.FFmpegError, OSError, ValueError, IndexError) as err:
-        raise cut_short(path, f"the frame at {moment:.2f} s cannot be decoded") from err
-    return Picture(camera, rgb.shape[1], rgb.shape[0], rgb.tobytes(), at_s, exact)
+        decoder = av.CodecContext.create(name if name in av.codecs_available else index.codec, "r")
+        assert isinstance(decoder, av.VideoCodecContext)
+        decoder.thread_count = 1
+        if index.setup:
+            decoder.extradata = index.setup
+        for number, data in enumerate(samples, key):
+            packet = av.Packet(data)
+            packet.pts = packet.dts = number
+            shown |= {frame.pts: frame for frame in decoder.decode(packet) if frame.pts is not None}
+        shown |= {frame.pts: frame for frame in decoder.decode(None) if frame.pts is not None}
+    except (av.FFmpegError, OSError, ValueError, EOFError) as err:
+        raise cut_short(path, f"the frame at {index.times[wanted]:.2f} s cannot be decoded ({err})") from err
+    if wanted not in shown:
+        raise cut_short(path, f"nothing could be decoded at {index.times[wanted]:.2f} s")
+    return shown[wanted]

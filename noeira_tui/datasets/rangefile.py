@@ -17,14 +17,10 @@ Range = tuple[int, int]
 
 
 class RangeFile(io.RawIOBase):
-    """A seekable, readable file of a known size. `read_ahead` is the least that one miss fetches.
+    """A seekable, readable file of a known size. `read_ahead` is the least that one miss fetches."""
 
-    With `short_reads` a read gives what is here already, however little, before anything is fetched.
-    """
-
-    def __init__(self, source: Source, path: str, size: int, *, read_ahead: int = 0, short_reads: bool = False) -> None:
+    def __init__(self, source: Source, path: str, size: int, *, read_ahead: int = 0) -> None:
         super().__init__()
-        self._short_reads = short_reads
         self._source = source
         self._path = path
         self._size = size
@@ -95,9 +91,6 @@ class RangeFile(io.RawIOBase):
         start = self._at
         if stop <= start:
             return b""
-        here = self._part_at(start) if self._short_reads else None
-        if here is not None:
-            stop = min(stop, here[0] + len(here[1]))
         gaps = self._missing(start, stop)
         if gaps:
             last = gaps[-1]

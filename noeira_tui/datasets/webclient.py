@@ -158,7 +158,7 @@ class WebClient:
 
     def _whole(self, answer: Answer, request: Request, span: Span | None, max_bytes: int) -> Piece:
         """The whole file where it was wanted, or where the server has no ranges and it is small enough to cut from."""
-        limit = max_bytes if span is None else max(MAX_WITHOUT_RANGES, max_bytes)
+        limit = max_bytes if span is None else MAX_WITHOUT_RANGES
         if answer.left is not None and answer.left > limit:
             if span is not None:
                 raise no_ranges(request.path, answer.left)

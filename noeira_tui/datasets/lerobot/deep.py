@@ -192,7 +192,8 @@ def _check_still(fps: float, camera: str, file: str, video: VideoIndex, problems
     limit = median(sizes) * _FROZEN_SHARE
     run = 0
     for number, size in enumerate((*video.sizes, limit + 1)):
-        if size <= limit and number not in keys:
+        if size <= limit or (number in keys and run):
+            # A key frame has the whole picture, moving or not: it does not end a standstill.
             run += 1
             continue
         if run >= max(_FROZEN_FRAMES, _FROZEN_S * fps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -135,6 +136,8 @@ class ZarrReader:
             raise DatasetError(f"There is no episode {episode_index}.")
         start, stop = table.bounds(episode_index)
         data = data_arrays(nodes)
+        if not 0 <= start < stop <= (frames_of(data) or 0):
+            raise DatasetError(f"Episode {episode_index} is to be frames {start:,} to {stop:,}, which are not there.")
         state = next((array for name in _STATES for array in data if array.name == name), None)
         values = [self._values(source, nodes, array, start, stop) for array in (state, self._action(data))]
         info = self.summary(source)
@@ -153,6 +156,8 @@ class ZarrReader:
             raise DatasetError(f"There is no camera {camera!r} in episode {episode_index}.")
         start, stop = table.bounds(episode_index)
         row = min(stop - 1, start + max(0, round(at_s * (self.summary(source).fps or 30.0))))
+        if not 0 <= row < array.shape[0]:
+            raise DatasetError(f"Episode {episode_index} is to have frame {row:,}, which is not there.")
         values = self._rows(source, nodes, array, row, row + 1)
         if not len(values):
             raise DatasetError(f"{array.path} has no frame {row:,}.")
@@ -185,7 +190,7 @@ class ZarrReader:
         if array is None:
             return None
         values = self._rows(source, nodes, array, start, stop)
-        return np.asarray(values, np.float64).reshape(len(values), -1)
+        return np.asarray(values, np.float64).reshape(len(values), math.prod(values.shape[1:]))
 
     def _rows(self, source: Source, nodes: Nodes, array: ZarrArray, start: int, stop: int) -> NDArray[np.generic]:
         from noeira_tui.datasets.zarr.chunks import read_rows
