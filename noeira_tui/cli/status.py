@@ -130,7 +130,9 @@ def safety_lines(view: Overview) -> list[str]:
     """The answer to the question every rented box ends with."""
     if view.safe_to_destroy:
         return [paint("Safe to destroy: nothing here would be lost.", "32", sys.stdout)]
-    lines = [paint(f"NOT safe to destroy: {show_size(view.totals.bytes_unsent)} only here.", "31;1", sys.stdout)]
+    unsent = view.totals.bytes_unsent
+    amount = f": {show_size(unsent)} only here." if unsent else "."
+    lines = [paint(f"NOT safe to destroy{amount}", "31;1", sys.stdout)]
     lines += [f"  {literal(reason)}" for reason in view.unsafe_because[:_SHOWN_REASONS]]
     more = len(view.unsafe_because) - _SHOWN_REASONS
     return [*lines, f"  … and {more} more"] if more > 0 else lines

@@ -205,8 +205,15 @@ def run_foreground(settings: Settings, kind: AnyKind, work: Work) -> AnyOutcome:
     try:
         record = store.create(spec, owner=ProcessOwner.me())
     except StateError as err:
-        work.say(f"warning: {err} The work goes on, unrecorded.")
-        return kind.run(replace(work, context=shared_context(settings, store, None)))
+        told, say = str(err), work.say
+        say(f"warning: {told} The work goes on, unrecorded.")
+
+        def say_else(text: str) -> None:
+            """What the work says, but not the same trouble again each time it would remember something."""
+            if text != told:
+                say(text)
+
+        return kind.run(replace(work, context=shared_context(settings, store, None), say=say_else))
     context: TransferContext = shared_context(settings, store, record.id)
     return run_recorded(store, record, replace(work, context=context))
 

@@ -30,6 +30,16 @@ def test_an_empty_box_answers_without_a_service(cli: CommandLine, root: Path) ->
     assert "Nothing here yet" in cli("status").out
 
 
+def test_a_state_folder_that_cannot_be_used_is_no_amount(
+    cli: CommandLine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOEIRA_STATE", "/proc/no-state")
+    ran = cli("status", "--unsent")
+    assert ran.code == 1
+    assert "NOT safe to destroy.\n" in ran.out
+    assert "whether a push is running cannot be told" in ran.out
+
+
 def test_check_finds_what_a_run_would_lack(cli: CommandLine, root: Path) -> None:
     (root / "assets.kv").write_text(
         f"pack=libero@v1\nurl=https://example.org/x.tar\nsha256={'a' * 64}\nbytes=7\ndest=assets\n"

@@ -425,6 +425,7 @@ def test_the_state_folder_of_a_command_cannot_be_used(
     assert digest(dest) == dataset.sha256
     assert "warning" in done.stderr and "/proc/no-state" in done.stderr and "unrecorded" in done.stderr
     assert "Traceback" not in done.stderr
+    assert done.stderr.count("/proc/no-state") == 1, "one trouble, told once"
 
 
 def test_run_detached_takes_only_what_waits(box: Box) -> None:
