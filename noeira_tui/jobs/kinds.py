@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CatalogPull:
-    """Pull one catalog dataset. `dest` is absolute, with a slash at its end for a folder; None for the default place."""
+    """Pull one catalog dataset. `dest` is absolute, ending in a slash for a folder; None for the default place."""
 
     kind: ClassVar[str] = "catalog-pull"
     dataset_id: str
