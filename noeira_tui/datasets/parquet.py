@@ -7,6 +7,8 @@ a few per cent.
 
 from __future__ import annotations
 
+import importlib
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -150,10 +152,13 @@ def open_parquet(source: Source, path: str, *, guess_bytes: int = SMALL_TAIL) ->
 
 def whole_parquet(source: Source, path: str, max_bytes: int) -> pa.Table:
     """A small parquet file in one plain request. Raises like `open_parquet`."""
+    if source.is_remote:
+        # Arrow takes longer to start than a small file to come: both at once.
+        threading.Thread(target=importlib.import_module, args=("pyarrow.parquet",), daemon=True).start()
+    data = source.whole(path, max_bytes)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    data = source.whole(path, max_bytes)
     if not data:
         raise cut_short(path, "it is empty")
     try:

@@ -17,11 +17,14 @@ Range = tuple[int, int]
 
 
 class RangeFile(io.RawIOBase):
-    """A seekable, readable file of a known size. `read_ahead` is the least that one miss fetches."""
+    """A seekable, readable file of a known size. `read_ahead` is the least that one miss fetches.
+
+    `source` may be changed between reads, for another piece of work with its own cancel.
+    """
 
     def __init__(self, source: Source, path: str, size: int, *, read_ahead: int = 0) -> None:
         super().__init__()
-        self._source = source
+        self.source = source
         self._path = path
         self._size = size
         self._read_ahead = read_ahead
@@ -41,7 +44,7 @@ class RangeFile(io.RawIOBase):
         missing = [part for wanted in ranges for part in self._missing(*wanted)]
         joined = join_ranges(missing, waste)
         for (start, _), data in zip(
-            joined, self._source.each(lambda part: self._source.part(self._path, *part), joined), strict=True
+            joined, self.source.each(lambda part: self.source.part(self._path, *part), joined), strict=True
         ):
             self.keep(Piece(data, start, None))
 

@@ -164,7 +164,10 @@ def open_source(
             uri, path.name or path.absolute().name, LocalStore(path, traffic), traffic, made, is_file, False, say=say
         )
     shown = redact(uri)
-    name = urlsplit(uri).path.rstrip("/").rpartition("/")[2]
+    try:
+        name = urlsplit(uri).path.rstrip("/").rpartition("/")[2]
+    except ValueError as err:
+        raise DatasetError(f"{shown!r} is no address: {err}.") from err
     store, name, is_file = _remote(uri, scheme, name, traffic, resolvers)
     return Source(shown, name, store, traffic, made, is_file or is_file_name(name), say=say)
 

@@ -31,7 +31,7 @@ def inside_zip(source: Source) -> Source:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as err:
         raise cut_short(source.name, f"it is no zip file, or one cut short ({err})") from err
-    return replace(source, store=ZipStore(archive, source), is_file=False)
+    return replace(source, store=ZipStore(archive, file, source), is_file=False)
 
 
 class ZipStore:
@@ -39,8 +39,9 @@ class ZipStore:
 
     can_list = True
 
-    def __init__(self, archive: zipfile.ZipFile, outer: Source) -> None:
+    def __init__(self, archive: zipfile.ZipFile, file: RangeFile, outer: Source) -> None:
         self._archive = archive
+        self._file = file
         self._outer = outer
         self._lock = threading.Lock()
         self._members = {info.filename: info for info in archive.infolist() if not info.is_dir()}
@@ -54,9 +55,11 @@ class ZipStore:
         if stop - start > max_bytes:
             raise too_large(path, stop - start, max_bytes)
         try:
-            with self._lock, self._archive.open(info) as member:
-                member.seek(start)
-                data = member.read(stop - start)
+            with self._lock:
+                self._file.source = self._outer.with_cancel(cancel)
+                with self._archive.open(info) as member:
+                    member.seek(start)
+                    data = member.read(stop - start)
         except (
             zipfile.BadZipFile,
             zlib.error,

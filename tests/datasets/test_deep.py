@@ -182,21 +182,19 @@ def test_frames_missing_at_the_end(root: Path) -> None:
 
 def remux(path: Path, times: Callable[[int], int], sizes: Callable[[int, bytes], bytes] = lambda n, data: data) -> None:
     """Write the same frames again with other times (in frames) or contents."""
-    with av.open(str(path)) as before:
-        packets = [(bytes(p), p.is_keyframe) for p in before.demux(video=0) if p.size]
-    with av.open(str(path), "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=30, options={"bf": "0"})
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        stream.encode(None)
-        for number, (data, is_key) in enumerate(packets):
-            packet = av.Packet(sizes(number, data))
+    new = path.with_suffix(".new")
+    with av.open(str(path)) as before, av.open(str(new), "w", format="mp4") as container:
+        stream = container.add_stream_from_template(before.streams.video[0])
+        for number, old in enumerate(packet for packet in before.demux(video=0) if packet.size):
+            packet = av.Packet(sizes(number, bytes(old)))
             packet.stream = stream
-            packet.time_base = stream.time_base or stream.codec_context.time_base
-            step = round(1 / (30 * float(packet.time_base)))
+            packet.time_base = old.time_base
+            step = round(1 / (30 * float(old.time_base)))
             packet.pts = packet.dts = times(number) * step
             packet.duration = step
-            packet.is_keyframe = is_key
+            packet.is_keyframe = old.is_keyframe
             container.mux(packet)
+    new.replace(path)
 
 
 def test_a_gap_in_the_times(root: Path) -> None:

@@ -186,7 +186,7 @@ def test_a_tar_is_downloaded_and_that_is_said_first(made: Path, tmp_path: Path) 
 
 
 def test_addresses_that_mean_nothing() -> None:
-    for address in ("", "s3://", "s3:///x", "noeira://datasets/x", "nosuchscheme://x/y"):
+    for address in ("", "s3://", "s3:///x", "noeira://datasets/x", "nosuchscheme://x/y", "http://[x/y", "s3://[/y"):
         with pytest.raises((DatasetError, ConfigError)):
             inspect(address)
 

@@ -90,6 +90,19 @@ def test_moving_on_cancels_what_is_no_longer_wanted(made: Path) -> None:
             assert len(series.state) == 42
 
 
+def test_the_work_that_opened_an_archive_may_be_cancelled_afterwards(made: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.make_archive(str(tmp_path / "small"), "zip", made / "small")
+    with Inspector(str(tmp_path / "small.zip")) as inspector:
+        token = CancelToken()
+        inspector.summary(token)
+        token.cancel()
+        assert len(inspector.page(0, 9)) == 5
+        series = inspector.series(1)
+        assert series.state is not None
+
+
 def test_a_wait_for_another_read_can_be_cancelled(made: Path) -> None:
     with serving(made, Slow) as server:
         assert isinstance(server, Slow)
