@@ -53,10 +53,10 @@ def listed_jobs(jobs: Iterable[JobRecord], now: float) -> tuple[JobRecord, ...]:
 
 def job_rows(jobs: Iterable[JobRecord], now: float, glyphs: Glyphs) -> tuple[Row, ...]:
     """One row a job."""
-    return tuple(_job_row(job, glyphs) for job in listed_jobs(jobs, now))
+    return tuple(_job_row(job, now, glyphs) for job in listed_jobs(jobs, now))
 
 
-def _job_row(job: JobRecord, glyphs: Glyphs) -> Row:
+def _job_row(job: JobRecord, now: float, glyphs: Glyphs) -> Row:
     name = clean(job.spec.target or job.spec.title, glyphs)
     return Row(
         key=f"job:{job.id}",
@@ -66,11 +66,12 @@ def _job_row(job: JobRecord, glyphs: Glyphs) -> Row:
         symbol=direction(job, glyphs),
         word=job.state.value,
         look=_LOOKS[job.state],
+        note=_age(job, now),
         haystack=f"{name.lower()} {job.state} {job.spec.kind} {clean(job.spec.title).lower()}",
     )
 
 
-def paint_job(row: Row, width: int, columns: Columns, glyphs: Glyphs, now: float) -> Line:
+def paint_job(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
     """A job in at most `width` cells; the parts that matter least go first when it is narrow."""
     from noeira_tui.jobs.records import JobRecord
 
@@ -81,7 +82,7 @@ def paint_job(row: Row, width: int, columns: Columns, glyphs: Glyphs, now: float
     room = width - name_width - 2
     if job.state == "running":
         return cut_line([*lead, *_running(job, room, glyphs)], width, glyphs)
-    told = _told(job, now, glyphs)
+    told = _told(job, row.note, glyphs)
     return cut_line([*lead, ("  ", ""), (cut(told, room - 2, glyphs), row.look)], width, glyphs)
 
 
@@ -129,9 +130,14 @@ def bar(fraction: float, width: int, glyphs: Glyphs) -> list[Piece]:
     return [(glyphs.bar * done + glyphs.bar_end, "bar"), (glyphs.track * (width - done - 1), "track")]
 
 
-def _told(job: JobRecord, now: float, glyphs: Glyphs) -> str:
+def _age(job: JobRecord, now: float) -> str:
+    """How long ago a job ended. A part of its row, so that a row whose age grew is another one and is repainted."""
+    return "" if job.finished_at is None else figures.ago(job.finished_at, now)
+
+
+def _told(job: JobRecord, age: str, glyphs: Glyphs) -> str:
     """What there is to say about a job that does not run."""
-    when = "" if job.finished_at is None else f" {glyphs.dot} {figures.ago(job.finished_at, now)}"
+    when = f" {glyphs.dot} {age}" if age else ""
     progress = job.progress
     if job.state == "queued":
         return clean(progress.phase, glyphs) or "waiting for a free slot"

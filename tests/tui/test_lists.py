@@ -10,7 +10,7 @@ from noeira_tui.tui.modals.details import DetailsDialog
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.widgets.painted import Painted
 from tests.tui.driving import WIDE, driving
-from tests.tui.fake_box import FakeBox, dataset, digest, job, overview, sample
+from tests.tui.fake_box import NOW, FakeBox, dataset, digest, job, overview, sample
 
 
 async def test_trouble_comes_first_and_the_tree_keeps_its_order() -> None:
@@ -183,6 +183,16 @@ async def test_equal_news_repaint_nothing() -> None:
         await app.until(lambda: len(app.asked("look")) > looks and not app.main.looking)
         after = app.main.pane(Place.CATALOG).list.rows
         assert all(old is new for old, new in zip(before, after, strict=True) if old.key != "dataset:g1-walk-v2")
+
+
+async def test_the_age_of_a_job_that_ended_grows_on_the_screen() -> None:
+    box = FakeBox()
+    box.set_jobs(job(1, "catalog-pull", "a-v1", JobState.DONE))
+    async with driving(box) as app:
+        await app.until(lambda: "min ago" in app.screen_text())
+        app.main.board.clock = lambda: NOW + 5 * 3600
+        await app.press("R")
+        await app.until(lambda: "5 h ago" in app.screen_text())
 
 
 async def test_details_that_change_in_place_are_repainted_where_they_are() -> None:

@@ -109,7 +109,7 @@ class Painter:
             pane.styles.height = height
 
     def paint_job(self, row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
-        return job_rows.paint_job(row, width, columns, self._screen.board.glyphs, self._screen.board.clock())
+        return job_rows.paint_job(row, width, columns, self._screen.board.glyphs)
 
     def paint_lines(self) -> None:
         """The header and the status line."""
