@@ -20,6 +20,7 @@ from noeira_tui.demo.tether import tethered
 
 _READY_WITHIN_S = 90.0
 _END_WITHIN_S = 15.0
+_BEGIN = "--- the demo starts the service ---\n"
 
 
 @contextmanager
@@ -33,6 +34,8 @@ def service(
     """
     command = [sys.executable, "-m", "noeira_tui", "serve", "--host", "127.0.0.1", "--port", "0"]
     with log.open("a") as said:
+        said.write(_BEGIN)
+        said.flush()
         # A session of its own: Ctrl-C in the terminal reaches the demo, which then ends it in order.
         process = subprocess.Popen(
             tethered([*command, "--data-dir", str(folder)]),
@@ -83,7 +86,9 @@ def end(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
 
 def died(what: str, process: subprocess.Popen[str], log: Path) -> StateError:
     """The error for a service that ended by itself, with its last words."""
-    words = log.read_text(errors="replace").strip().splitlines()[-6:]
+    # The log of a kept folder holds former runs too.
+    said = log.read_text(errors="replace").rpartition(_BEGIN)[2]
+    words = said.strip().splitlines()[-6:]
     return StateError(
         f"{what} ended with exit code {process.wait()}: {' '.join(words) or 'it said nothing'}",
         title="Demo service",

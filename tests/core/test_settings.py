@@ -280,9 +280,9 @@ def test_a_working_folder_that_is_gone_is_a_plain_error(tmp_path: Path) -> None:
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from noeira_tui.__main__ import main; sys.exit(main(['status']))"
     parent = str(Path(__file__).resolve().parents[2])
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=gone, env={**os.environ, "PYTHONPATH": parent}, capture_output=True, text=True
-    )
+    # -P as the installed command has it: the folder itself is no place to import from.
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, cwd=gone, env={**os.environ, "PYTHONPATH": parent}, capture_output=True, text=True)
     assert done.returncode == 2
     assert "working folder" in done.stderr
     assert "Traceback" not in done.stderr

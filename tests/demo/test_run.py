@@ -163,7 +163,7 @@ def test_a_second_demo_in_the_same_folder_says_so_and_leaves_the_first_alone(
     kept = (tmp_path / "demo/root/.env").read_text()
     with pytest.raises(StateError) as raised:
         run_demo(tmp_path / "demo", lambda ready: pytest.fail("it is taken"), threading.Event(), tell=lambda text: None)
-    assert "exit code" in raised.value.message
+    assert "Data folder in use" in raised.value.message
     assert (tmp_path / "demo/root/.env").read_text() == kept
     assert demo.answers()
     assert demo.end() == 0
@@ -171,9 +171,11 @@ def test_a_second_demo_in_the_same_folder_says_so_and_leaves_the_first_alone(
 
 def test_a_service_that_does_not_start_is_told_with_its_last_words(tmp_path: Path) -> None:
     (tmp_path / "service").write_text("in the way")
+    (tmp_path / "service.log").write_text("an earlier run said this\n")
     with pytest.raises(StateError) as raised:
         run_demo(tmp_path, lambda ready: pytest.fail("there is no service"), threading.Event(), tell=lambda text: None)
     assert str(tmp_path / "service") in raised.value.message
+    assert "earlier run" not in raised.value.message
     assert str(tmp_path / "service.log") in raised.value.hint
 
 
