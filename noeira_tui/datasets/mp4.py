@@ -58,18 +58,22 @@ class VideoIndex:
 
 def read_index(source: Source, path: str) -> VideoIndex:
     """Read a video's index by ranges. Raises DatasetFileError: `missing_file`, `lfs_pointer`, `damaged_file`."""
-    moov = _find_moov(source, path)
+    moov, total = _find_moov(source, path)
     try:
         track = next((track for track in _boxes(moov, b"trak") if _handler(track) == b"vide"), None)
         if track is None:
             raise cut_short(path, "it has no video track")
-        return _index(moov, track)
+        index = _index(moov, track)
     except (struct.error, IndexError, ValueError, ZeroDivisionError) as err:
         raise cut_short(path, "its index (moov) makes no sense") from err
+    end = max((offset + size for offset, size in zip(index.offsets, index.sizes, strict=True)), default=0)
+    if end > total:
+        raise cut_short(path, f"its frames go to byte {end:,}, it ends after {total:,}")
+    return index
 
 
-def _find_moov(source: Source, path: str) -> bytes:
-    """The `moov` box, with its header."""
+def _find_moov(source: Source, path: str) -> tuple[bytes, int]:
+    """The `moov` box, with its header, and the size of the file."""
     head = source.head(path, _HEAD_BYTES)
     refuse_pointer(head.data, path)
     if not head.data:
@@ -101,7 +105,7 @@ def _find_moov(source: Source, path: str) -> bytes:
             have = data[at - base : at - base + size]
             if len(have) < size:
                 have += source.part(path, at + len(have), at + size)
-            return have
+            return have, total
         at += size
     raise cut_short(path, "it has no index (moov): its recorder did not finish it")
 

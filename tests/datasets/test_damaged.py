@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,19 @@ WRONG = (
 )
 
 
+REAL = (
+    "so101_rosbag_v30",
+    "pusht_v30_novideo",
+    "gr1_picknplace_v20",
+    "kalanos_tiny/lerobot_v2_0_tiny",
+    "kalanos_tiny/lerobot_v2_1_tiny",
+    "kalanos_tiny/lerobot_v3_tiny",
+    "lerobot_written/two_cam",
+    "lerobot_written/two_cam_image",
+    "pusht_keypoint.zarr",
+)
+
+
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Small datasets of every kind, made here or copied from the real ones."""
@@ -48,15 +61,24 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made["z2"] = write_zarr(folder / "z2.zarr", generation=2, consolidated=True)
     made["z2u"] = write_zarr(folder / "z2u.zarr", generation=2, consolidated=False)
     made["z3"] = write_zarr(folder / "z3.zarr", generation=3, consolidated=True)
-    for name in ("v2_0", "v2_1"):
-        if SHARED.is_dir():
-            made[name] = writable_copy(SHARED / f"kalanos_tiny/lerobot_{name}_tiny", folder / name)
+    for name in REAL if SHARED.is_dir() else ():
+        made[name] = writable_copy(SHARED / name, folder / name.replace("/", "_"))
     return made
 
 
+Copy = Callable[[str], Path]
+
+
 @pytest.fixture
-def copies(originals: dict[str, Path], tmp_path: Path) -> Iterator[dict[str, Path]]:
-    yield {name: shutil.copytree(path, tmp_path / path.name, symlinks=True) for name, path in originals.items()}
+def copy(originals: dict[str, Path], tmp_path: Path) -> Copy:
+    """Makes a copy of one of them that may be damaged."""
+
+    def make(name: str) -> Path:
+        if name not in originals:
+            pytest.skip("the real datasets are not beside the repository")
+        return Path(shutil.copytree(originals[name], tmp_path / originals[name].name))
+
+    return make
 
 
 def look(root: Path) -> DatasetInfo | DatasetError:
@@ -83,7 +105,8 @@ def look(root: Path) -> DatasetInfo | DatasetError:
 
 
 def told(answer: DatasetInfo | DatasetError, file: str) -> bool:
-    """Whether the answer names a file."""
+    """Whether the answer names a file; one dataset's template has another folder for it."""
+    file = Path(file).name if "episode_" in file else file
     if isinstance(answer, DatasetError):
         return file in answer.message or (isinstance(answer, DatasetFileError) and answer.file == file)
     return any(file in problem.file or file in problem.message for problem in answer.problems)
@@ -93,12 +116,10 @@ IGNORED = {"meta/stats.json", "meta/episodes_stats.jsonl", "meta/modality.json"}
 """What a look at a whole dataset does not need."""
 
 
-@pytest.mark.parametrize("name", ["v3", "v2_0", "v2_1"])
+@pytest.mark.parametrize("name", ["v3", *(name for name in REAL if "zarr" not in name)])
 @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "half", "pointer", "garbage"])
-def test_a_damaged_file_is_named(copies: dict[str, Path], name: str, damage: str) -> None:
-    if name not in copies:
-        pytest.skip("the real datasets are not beside the repository")
-    root = copies[name]
+def test_a_damaged_file_is_named(copy: Copy, name: str, damage: str) -> None:
+    root = copy(name)
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         file, data = str(path.relative_to(root)), path.read_bytes()
         _damage(path, damage, data)
@@ -109,10 +130,10 @@ def test_a_damaged_file_is_named(copies: dict[str, Path], name: str, damage: str
     assert isinstance(look(root), DatasetInfo)
 
 
-@pytest.mark.parametrize("name", ["z2", "z2u", "z3"])
+@pytest.mark.parametrize("name", ["z2", "z2u", "z3", "pusht_keypoint.zarr"])
 @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "half", "pointer", "garbage"])
-def test_a_damaged_zarr_never_breaks_the_look(copies: dict[str, Path], name: str, damage: str) -> None:
-    root = copies[name]
+def test_a_damaged_zarr_never_breaks_the_look(copy: Copy, name: str, damage: str) -> None:
+    root = copy(name)
     paths = [path for path in root.rglob("*") if path.is_file() and ("extra" not in path.parts)]
     chunks = [path for path in paths if path.name[0].isdigit()]
     for path in sorted(set(paths) - set(chunks[3:])):
@@ -122,7 +143,9 @@ def test_a_damaged_zarr_never_breaks_the_look(copies: dict[str, Path], name: str
         if "episode_ends" in path.parts and path.name != ".zattrs":
             # A frame of zstandard that lost its last bytes may still hold all values: told, or right.
             right = (
-                isinstance(answer, DatasetInfo) and answer.episodes is not None and sum(answer.episodes.lengths) == 46
+                isinstance(answer, DatasetInfo)
+                and answer.episodes is not None
+                and sum(answer.episodes.lengths) in {46, 24644}
             )
             assert isinstance(answer, DatasetError) or answer.problems or (right and damage == "cut"), path
         path.write_bytes(data)
@@ -167,11 +190,9 @@ def dumped(value: object) -> str:
     return json.dumps(value).replace("Infinity", "1e400")
 
 
-@pytest.mark.parametrize("name", ["v3", "v2_0", "z2", "z3"])
-def test_every_json_field_removed_or_of_a_wrong_type(copies: dict[str, Path], name: str) -> None:
-    if name not in copies:
-        pytest.skip("the real datasets are not beside the repository")
-    root = copies[name]
+@pytest.mark.parametrize("name", ["v3", "z2", "z3", *(name for name in REAL if "zarr" not in name)])
+def test_every_json_field_removed_or_of_a_wrong_type(copy: Copy, name: str) -> None:
+    root = copy(name)
     path = root / {"z2": ".zmetadata", "z3": "zarr.json"}.get(name, "meta/info.json")
     original = json.loads(path.read_bytes())
     tried = 0
@@ -183,7 +204,7 @@ def test_every_json_field_removed_or_of_a_wrong_type(copies: dict[str, Path], na
             path.write_text(dumped(changed(original, place, new, remove=False)))
             quick(root)
             tried += 1
-    assert tried > 40
+    assert tried > 40, "or nothing was looked at"
     for whole in WRONG:
         path.write_text(dumped(whole))
         quick(root)
@@ -199,15 +220,15 @@ def quick(root: Path) -> None:
     info.episodes.page(0, 10)
 
 
-def test_required_fields_are_missed_by_name(copies: dict[str, Path]) -> None:
-    path = copies["v3"] / "meta/info.json"
+def test_required_fields_are_missed_by_name(copy: Copy) -> None:
+    path = copy("v3") / "meta/info.json"
     original = json.loads(path.read_bytes())
     for field in ("codebase_version", "total_episodes", "total_frames", "fps", "features", "data_path"):
         path.write_text(json.dumps({key: value for key, value in original.items() if key != field}))
-        problems = inspect(str(copies["v3"])).problems
+        problems = inspect(str(path.parents[1])).problems
         assert ("missing_field", "meta/info.json", field) in {(p.code, p.file, p.field) for p in problems}
         path.write_text(json.dumps({**original, field: [1]}))
-        problems = inspect(str(copies["v3"])).problems
+        problems = inspect(str(path.parents[1])).problems
         assert ("wrong_type", "meta/info.json", field) in {(p.code, p.file, p.field) for p in problems}
 
 
@@ -215,10 +236,10 @@ def test_required_fields_are_missed_by_name(copies: dict[str, Path]) -> None:
     ("version", "expected"),
     [("v3.0", "lerobot-v3"), ("v2.1", "lerobot-v2.1"), ("v2.0", "lerobot-v2"), ("v9.9", "lerobot"), (None, "lerobot")],
 )
-def test_versions_are_told_apart(copies: dict[str, Path], version: str | None, expected: str) -> None:
-    path = copies["v3"] / "meta/info.json"
+def test_versions_are_told_apart(copy: Copy, version: str | None, expected: str) -> None:
+    path = copy("v3") / "meta/info.json"
     path.write_text(json.dumps({**json.loads(path.read_bytes()), "codebase_version": version}))
-    info = inspect(str(copies["v3"]), episodes=version in {"v9.9", None})
+    info = inspect(str(path.parents[1]), episodes=version in {"v9.9", None})
     assert (info.format, info.format_version) == (expected, version)
     assert info.num_episodes == 3
     if info.episodes is not None:
@@ -226,8 +247,8 @@ def test_versions_are_told_apart(copies: dict[str, Path], version: str | None, e
         assert {"missing_field", "unknown_version"} & {problem.code for problem in info.problems}
 
 
-def test_a_template_cannot_leave_the_dataset(copies: dict[str, Path]) -> None:
-    path = copies["v3"] / "meta/info.json"
+def test_a_template_cannot_leave_the_dataset(copy: Copy) -> None:
+    path = copy("v3") / "meta/info.json"
     original = json.loads(path.read_bytes())
     for template in (
         "../{chunk_index:03d}/x.parquet",
@@ -237,13 +258,13 @@ def test_a_template_cannot_leave_the_dataset(copies: dict[str, Path]) -> None:
         "data/{nothing}",
     ):
         path.write_text(json.dumps({**original, "data_path": template}))
-        info = inspect(str(copies["v3"]), episodes=True)
+        info = inspect(str(path.parents[1]), episodes=True)
         assert "bad_path" in {problem.code for problem in info.problems}
         assert info.episodes is not None
         assert {episode.data_file for episode in info.episodes.page(0, 9)} == {None}
 
 
-def test_zero_episodes(copies: dict[str, Path]) -> None:
-    path = copies["v3"] / "meta/info.json"
+def test_zero_episodes(copy: Copy) -> None:
+    path = copy("v3") / "meta/info.json"
     path.write_text(json.dumps({**json.loads(path.read_bytes()), "total_episodes": 0, "total_frames": 0, "splits": {}}))
-    assert {problem.code for problem in inspect(str(copies["v3"])).problems} == {"zero_episodes"}
+    assert {problem.code for problem in inspect(str(path.parents[1])).problems} == {"zero_episodes"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING
 
@@ -114,7 +115,10 @@ def read_rows(
     key = f"{array.path}/{marker}" if array.path else marker
     store = SourceStore(source, {key: json.dumps(array.metadata).encode()})
     try:
-        opened = zarr.open_array(store=store, path=array.path, mode="r", zarr_format=3 if generation == 3 else 2)
+        # What is odd about metadata is a problem of the dataset; zarr would print it among our words.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            opened = zarr.open_array(store=store, path=array.path, mode="r", zarr_format=3 if generation == 3 else 2)
         values = np.asarray(opened[start:stop])
     except _BROKEN as err:
         lines = str(err).splitlines()
