@@ -45,8 +45,9 @@ LISTS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS, Place.JOBS})
 class Situation:
     """What an action's reason depends on.
 
-    `job` is the job under the cursor, or the newest one of the dataset under it. `pull_refusal` and `push_refusal` are
-    what the box said of the highlighted dataset, None when it has nothing against it or was not asked yet.
+    `job` is the job under the cursor, or the newest one of the thing under it. The refusals are what the box said of
+    the highlighted thing, None when it has nothing against it or was not asked yet. `packs_to_fetch` counts packs that
+    are declared and not whole here; `verifying` tells that packs are being verified.
     """
 
     place: Place
@@ -56,6 +57,10 @@ class Situation:
     read_only: bool = False
     pull_refusal: str | None = None
     push_refusal: str | None = None
+    watch_refusal: str | None = None
+    verify_refusal: str | None = None
+    packs_to_fetch: int = 0
+    verifying: bool = False
 
 
 Reason = Callable[[Situation], str | None]
@@ -63,7 +68,10 @@ Reason = Callable[[Situation], str | None]
 
 @dataclass(frozen=True)
 class Action:
-    """One thing a user can do. `footer` orders it in the footer, None when it is not shown there."""
+    """One thing a user can do. `footer` orders it in the footer, None when it is not shown there.
+
+    `harmless` tells when even a read-only app may do what is a danger otherwise.
+    """
 
     id: str
     keys: tuple[str, ...]
@@ -75,10 +83,12 @@ class Action:
     elsewhere: str = ""
     reason: Reason | None = None
     footer: int | None = None
+    harmless: Callable[[Situation], bool] | None = None
 
     def why_not(self, situation: Situation) -> str | None:
         """None when it can be used now, else why not, in words."""
-        if situation.read_only and self.danger is not Danger.NONE:
+        spared = self.harmless is not None and self.harmless(situation)
+        if situation.read_only and self.danger is not Danger.NONE and not spared:
             return "This app was opened read-only."
         if situation.place not in self.places:
             return self.elsewhere
@@ -99,29 +109,49 @@ def key_label(key: str) -> str:
 
 
 def _why_no_pull(now: Situation) -> str | None:
-    if now.marked:
-        return None
-    return _needs_dataset(now) or now.pull_refusal
+    return None if now.marked else _needs_thing(now) or now.pull_refusal
 
 
 def _why_no_push(now: Situation) -> str | None:
-    if now.marked:
-        return None
-    return _needs_dataset(now) or now.push_refusal
+    return None if now.marked else _needs_thing(now) or now.push_refusal
 
 
-def _needs_dataset(now: Situation) -> str | None:
-    is_one = now.row is not None and now.row.place is Place.CATALOG and not now.row.is_heading
-    return None if is_one else "No dataset is highlighted."
+def _why_no_watch(now: Situation) -> str | None:
+    return None if now.marked else _needs_thing(now) or now.watch_refusal
+
+
+def _why_no_verify(now: Situation) -> str | None:
+    if now.verifying:
+        return "Packs are being verified already: c stops that."
+    return None if now.marked else _needs_thing(now) or now.verify_refusal
+
+
+def _why_no_pull_packs(now: Situation) -> str | None:
+    return None if now.packs_to_fetch else "Every declared pack is here, or on its way."
+
+
+def _needs_thing(now: Situation) -> str | None:
+    if now.row is None or now.row.is_heading:
+        return "Nothing is highlighted."
+    return f"Highlight a recording of {now.row.name}, or mark all of them with space." if now.row.is_project else None
+
+
+def _stops_verifying(now: Situation) -> bool:
+    """Whether `c` stops a verification here."""
+    return now.verifying and now.place is Place.PACKS
 
 
 def _why_no_cancel(now: Situation) -> str | None:
+    if now.marked or _stops_verifying(now):
+        return None
     if now.job is None:
         return "No job is highlighted."
     return None if now.job.is_live else f"Job {now.job.id} is {now.job.state}: there is nothing to cancel."
 
 
 def _why_no_retry(now: Situation) -> str | None:
+    if now.marked:
+        return None
     if now.job is None:
         return "No job is highlighted."
     return None if now.job.can_retry else f"Job {now.job.id} is {now.job.state}: there is nothing to retry."
@@ -131,35 +161,53 @@ def _needs_row(now: Situation) -> str | None:
     return None if now.row is not None and not now.row.is_heading else "Nothing is highlighted."
 
 
-_CATALOG = frozenset({Place.CATALOG})
-_WITH_JOBS = frozenset({Place.CATALOG, Place.JOBS})
+_THINGS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS})
+_SENDABLE = frozenset({Place.PROJECTS, Place.CATALOG})
+_PROJECTS = frozenset({Place.PROJECTS})
+_PACKS = frozenset({Place.PACKS})
 _DIALOG = frozenset({Place.DIALOG})
-_GO_TO_CATALOG = "This works on datasets of the catalog: press 2."
-_GO_TO_JOBS = "This works on jobs: press 4."
+_GO_TO_PANES = "This works on recordings, datasets and asset packs: press 1, 2 or 3."
+_GO_TO_SENDABLE = "This works on recordings and datasets of the catalog: press 1 or 2."
+_GO_TO_PROJECTS = "This works on recordings: press 1."
+_GO_TO_PACKS = "This works on asset packs: press 3."
 
 ACTIONS: tuple[Action, ...] = (
     Action(
-        "pull", ("p",), "pull", "Fetch the highlighted dataset, or all marked ones, verified; goes on where it stopped "
-        "and asks before it overwrites a file that was changed here.",
-        Group.DATA, Danger.OVERWRITES, _CATALOG, _GO_TO_CATALOG, _why_no_pull, footer=10,
+        "pull", ("p",), "pull", "Fetch the highlighted recording, dataset or pack, or all marked ones, verified; goes "
+        "on where it stopped and asks before it overwrites what was changed here.",
+        Group.DATA, Danger.OVERWRITES, _THINGS, _GO_TO_PANES, _why_no_pull, footer=10,
     ),
     Action(
-        "push", ("u",), "push", "Send the local file of the highlighted dataset, or of all marked ones.",
-        Group.DATA, Danger.CHANGES, _CATALOG, _GO_TO_CATALOG, _why_no_push, footer=11,
+        "push", ("u",), "push", "Send what the service lacks of the highlighted recording or file, or of all marked "
+        "ones; asks before it replaces what others changed there.",
+        Group.DATA, Danger.OVERWRITES, _SENDABLE, _GO_TO_SENDABLE, _why_no_push, footer=11,
+    ),
+    Action(
+        "watch", ("w",), "watch", "Mirror a recording while it is made, or stop that. It goes on without the app.",
+        Group.DATA, Danger.CHANGES, _PROJECTS, _GO_TO_PROJECTS, _why_no_watch, footer=12,
+    ),
+    Action(
+        "verify", ("v",), "verify", "Hash every installed file of the highlighted pack, or of all marked ones.",
+        Group.DATA, Danger.NONE, _PACKS, _GO_TO_PACKS, _why_no_verify, footer=12,
+    ),
+    Action(
+        "pull_packs", ("P",), "pull packs", "Fetch and install every declared pack that is missing, partial or stale.",
+        Group.DATA, Danger.CHANGES, reason=_why_no_pull_packs,
     ),
     Action(
         "retry", ("r",), "retry", "Start a failed, cancelled or interrupted job again, going on from what is on disk.",
-        Group.DATA, Danger.CHANGES, _WITH_JOBS, _GO_TO_JOBS, _why_no_retry, footer=12,
+        Group.DATA, Danger.CHANGES, reason=_why_no_retry, footer=13,
     ),
     Action(
-        "cancel", ("c",), "cancel", "Stop a job. What was transferred is kept, a retry goes on from there.",
-        Group.DATA, Danger.CHANGES, _WITH_JOBS, _GO_TO_JOBS, _why_no_cancel, footer=13,
+        "cancel", ("c",), "cancel", "Stop a job, or a verification. What was transferred is kept, a retry goes on "
+        "from there.",
+        Group.DATA, Danger.CHANGES, reason=_why_no_cancel, footer=14, harmless=_stops_verifying,
     ),
     Action("open", ("enter",), "details", "Everything about the highlighted row; of a job its log.", Group.LISTS,
            reason=_needs_row, footer=20),
     Action("filter", ("/",), "filter", "Show only rows whose name or state has these words.", Group.LISTS, footer=21),
-    Action("mark", ("space",), "mark", "Mark the row; p and u then work on all marked ones.", Group.LISTS,
-           places=_CATALOG, elsewhere=_GO_TO_CATALOG, reason=_needs_row, footer=22),
+    Action("mark", ("space",), "mark", "Mark the row, or a project's recordings; keys then work on all marked ones.",
+           Group.LISTS, reason=_needs_row, footer=22),
     Action("copy", ("y",), "copy", "Copy the row's sha256, else its path.", Group.LISTS, reason=_needs_row, footer=23),
     Action("unsent", ("D",), "safe to destroy?", "What would be lost with this box.", Group.DATA),
     Action("refresh", ("R", "ctrl+r"), "refresh", "Look at the box and ask the service again.", Group.LISTS, footer=30),
@@ -183,6 +231,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("help", ("?",), "help", "The keys that work here.", Group.APP, footer=41),
     Action("quit", ("q",), "quit", "Leave. Jobs go on without the app.", Group.APP, footer=42),
     Action("close", ("escape",), "close", "Leave the dialog without doing anything.", Group.DIALOGS, places=_DIALOG),
+    Action("push_unsent", ("u",), "push", "Push what would be lost with this box, once it was listed and agreed to.",
+           Group.DIALOGS, Danger.CHANGES, _DIALOG),
     Action("copy_dialog", ("y",), "copy", "Copy what the dialog shows.", Group.DIALOGS, places=_DIALOG),
 )  # fmt: skip
 

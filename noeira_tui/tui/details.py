@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from noeira_tui.assets.compare import Trouble
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.core.states import LOOKS, State
 from noeira_tui.jobs.records import JobRecord
+from noeira_tui.overview.packfacts import PackFacts
 from noeira_tui.overview.picture import DatasetView, ProjectView, RecordingView
+from noeira_tui.recordings.compare import FileState
 from noeira_tui.tui import figures
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.rows import Row
@@ -38,11 +41,11 @@ def facts_of(row: Row, now: float, glyphs: Glyphs) -> tuple[Fact, ...]:
     if isinstance(subject, DatasetView):
         found = _dataset(subject, glyphs)
     elif isinstance(subject, RecordingView):
-        found = _recording(subject, glyphs)
+        found = _recording(subject, now, glyphs)
     elif isinstance(subject, ProjectView):
         found = _project(subject, glyphs)
     elif isinstance(subject, PackStatus):
-        found = _pack(subject, glyphs)
+        found = _pack(subject, now, glyphs)
     elif isinstance(subject, JobRecord):
         found = _job(subject, now, glyphs)
     else:
@@ -129,11 +132,13 @@ def _size(label: str, size_bytes: int | None, glyphs: Glyphs) -> Fact:
     return Fact(label, short if size_bytes is None else f"{short} ({size_bytes:,} bytes)", brief=short)
 
 
-def _recording(view: RecordingView, glyphs: Glyphs) -> list[Fact]:
+def _recording(view: RecordingView, now: float, glyphs: Glyphs) -> list[Fact]:
     facts = [_state(view.state, view.detail, view.last_state, glyphs)]
-    for number, label in ((view.episodes, "episodes"), (view.frames, "frames")):
-        if number is not None:
-            facts.append(Fact(label, f"{number:,}"))
+    facts += _episodes(view)
+    if view.changed_at is not None and view.here:
+        facts.append(Fact("last written", figures.ago(view.changed_at, now), "live" if _is_live(view) else ""))
+    if view.frames is not None:
+        facts.append(Fact("frames", f"{view.frames:,}"))
     if view.fps is not None:
         facts.append(Fact("fps", f"{view.fps:g}"))
     facts.append(_size("size", view.size_bytes, glyphs))
@@ -153,6 +158,53 @@ def _recording(view: RecordingView, glyphs: Glyphs) -> list[Fact]:
     if view.folder is not None:
         facts.append(Fact("path", clean(view.folder, glyphs), own_line=True))
     facts += [Fact("problem", clean(problem, glyphs), "trouble", own_line=True) for problem in view.problems]
+    return facts + _files(view, glyphs)
+
+
+def _is_live(view: RecordingView) -> bool:
+    return view.state is State.RECORDING
+
+
+def _episodes(view: RecordingView) -> list[Fact]:
+    """Recorded, as `info.json` says; readable, as the tables do; sent, as the service's do."""
+    if view.episodes is None:
+        return []
+    facts = [Fact("episodes", f"{view.episodes:,}")]
+    if view.here and view.episodes_readable is not None and view.episodes_readable != view.episodes:
+        facts.append(Fact("readable", f"{view.episodes_readable:,} of {view.episodes:,}", "attention"))
+    if view.here and view.episodes_sent is not None:
+        look = "good" if view.episodes_sent >= view.episodes else "attention"
+        facts.append(Fact("sent", f"{view.episodes_sent:,} of {view.episodes:,} episodes", look))
+    return facts
+
+
+MAX_FILES = 300
+"""Details list at most this many files: those that are not current come first."""
+
+_FILE_LOOKS = {
+    FileState.DIVERGED: "trouble",
+    FileState.HELD: "live",
+    FileState.AHEAD: "attention",
+    FileState.BEHIND: "attention",
+    FileState.MISSING: "attention",
+    FileState.UNVERIFIED: "attention",
+    FileState.CURRENT: "quiet",
+}
+"""In the order of display."""
+
+
+def _files(view: RecordingView, glyphs: Glyphs) -> list[Fact]:
+    """A recording file by file, with why each is held back or refused."""
+    order = list(_FILE_LOOKS)
+    files = sorted(view.comparison, key=lambda file: order.index(file.state))
+    facts = []
+    for file in files[:MAX_FILES]:
+        why = f" {glyphs.dot} {clean(file.reason, glyphs)}" if file.reason else ""
+        told = f"{clean(file.path, glyphs)} {glyphs.dot} {figures.size(file.size_bytes, glyphs)}{why}"
+        word = "held back" if file.state is FileState.HELD else file.state.value
+        facts.append(Fact(word, told, _FILE_LOOKS[file.state], brief=None, own_line=True))
+    if len(files) > MAX_FILES:
+        facts.append(Fact("more", f"{len(files) - MAX_FILES:,} files", "quiet", brief=None))
     return facts
 
 
@@ -175,17 +227,48 @@ def _project(view: ProjectView, glyphs: Glyphs) -> list[Fact]:
     return facts
 
 
-def _pack(pack: PackStatus, glyphs: Glyphs) -> list[Fact]:
+def _pack(pack: PackStatus, now: float, glyphs: Glyphs) -> list[Fact]:
     facts = [_state(pack.state, pack.detail, None, glyphs)]
     if pack.sha256:
         facts.append(Fact("sha256", clean(pack.sha256, glyphs), brief=figures.digest(clean(pack.sha256), glyphs)))
-    facts += [
-        _size("archive", pack.size_bytes, glyphs),
-        Fact("from", clean(pack.provider, glyphs)),
-        Fact("into", clean(pack.dest, glyphs), own_line=True),
-        Fact("declared in", clean(pack.manifest, glyphs), own_line=True),
-    ]
+    facts.append(_size("archive", pack.size_bytes, glyphs))
+    source = f"{clean(pack.provider, glyphs)} {clean(pack.locator, glyphs)}".rstrip()
+    facts.append(Fact("from", source, own_line=True))
+    if pack.is_cached and pack.state is not State.CURRENT:
+        facts.append(Fact("cached", "a pull needs no network", "good"))
+    facts.append(Fact("into", clean(pack.dest, glyphs), own_line=True))
+    facts.append(Fact("declared in", clean(pack.manifest, glyphs), own_line=True))
+    if pack.files is not None:
+        version = clean(pack.installed_version or "", glyphs)
+        when = "" if pack.installed_at is None else f", {figures.ago(pack.installed_at, now)}"
+        facts.append(Fact("installed", f"{version} {glyphs.dot} {figures.count(pack.files, 'file')}{when}", brief=None))
+    for problem in pack.problems[:MAX_FILES]:
+        look = "attention" if problem.trouble is Trouble.TOUCHED else "trouble"
+        facts.append(Fact(problem.trouble.value, clean(problem.path, glyphs), look, brief=None, own_line=True))
+    if len(pack.problems) > MAX_FILES:
+        facts.append(Fact("more", f"{len(pack.problems) - MAX_FILES:,} files", "quiet", brief=None))
     return facts
+
+
+def pack_facts(found: PackFacts, glyphs: Glyphs) -> tuple[Fact, ...]:
+    """What takes a moment to find out about a pack: its credential (never the token), and who shares its files."""
+    facts: list[Fact] = []
+    if found.credential is None:
+        facts.append(
+            Fact("credential", clean(found.note, glyphs) or "none needed", "trouble" if found.note else "quiet")
+        )
+    else:
+        sent = "is sent" if found.token_sent else "is not sent"
+        source = f" from {clean(found.credential_source, glyphs)}, {sent}" if found.credential_source else ", not set"
+        look = "" if found.credential_source else "attention"
+        facts.append(Fact("credential", f"{clean(found.credential, glyphs)}{source}", look))
+        if found.note:
+            facts.append(Fact("note", clean(found.note, glyphs), "attention"))
+    if found.linked or found.copied:
+        facts.append(Fact("files", f"{found.linked:,} linked with the cache, {found.copied:,} copied"))
+    facts += [Fact("cached in", clean(path, glyphs)) for path in found.cached_in]
+    facts += [Fact("shared with", clean(path, glyphs)) for path in found.shared_with]
+    return tuple(facts)
 
 
 def _job(job: JobRecord, now: float, glyphs: Glyphs) -> list[Fact]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import UnreachableError
-from noeira_tui.core.states import LOOKS, State
+from noeira_tui.core.states import LOOKS, TO_FETCH, State
 from noeira_tui.tui import figures, job_rows
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.rows import Place
@@ -155,6 +156,26 @@ def banner(view: ServiceView, now: float, glyphs: Glyphs) -> tuple[Line, ...]:
     return (((f"{glyphs.warn} {trouble}{age}", "trouble"), (f" {glyphs.dot} {error}", "quiet")), *hint)
 
 
+_NEEDED = (State.MISSING, State.PARTIAL, State.STALE, State.INVALID, State.MODIFIED)
+
+
+def packs_banner(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:
+    """On top of the packs when any is not whole: `3 packs missing, 307 MB to fetch`, and the key."""
+    census = Counter(pack.state for pack in overview.packs)
+    words = [
+        f"{figures.count(census[state], 'pack')} {state.value}" if not index else f"{census[state]} {state.value}"
+        for index, state in enumerate(state for state in _NEEDED if census[state])
+    ]
+    if not words:
+        return ()
+    fetch = sum(pack.bytes_to_fetch for pack in overview.packs)
+    if fetch:
+        words.append(f"{figures.size(fetch, glyphs)} to fetch")
+    mends = any(census[state] for state in TO_FETCH)
+    how: Line = ((f" {glyphs.dot} ", "faint"), ("P", "accent"), (" pulls", "quiet")) if mends else ()
+    return (((f"{glyphs.warn} {', '.join(words)}", "trouble"), *how),)
+
+
 def empty(
     place: Place, overview: Overview | None, needle: str, glyphs: Glyphs, *, problem: str = ""
 ) -> tuple[Line, ...]:
@@ -191,7 +212,7 @@ def empty(
             (("No asset packs declared.", "quiet"),),
             (("Packs named in an assets.kv below this folder show here.", "faint"),),
         )
-    return ((("No jobs. ", "quiet"), ("p pulls and u pushes what is highlighted in the catalog.", "faint")),)
+    return ((("No jobs. ", "quiet"), ("p pulls and u pushes what is highlighted.", "faint")),)
 
 
 def _empty_catalog(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ from rich.cells import cell_len
 
 from noeira_tui.tui import figures
 from noeira_tui.tui.glyphs import Glyphs
-from noeira_tui.tui.rows import Columns, Place, Row, direction
+from noeira_tui.tui.rows import Columns, Place, Row, direction, is_watch
 from noeira_tui.tui.text import Line, Piece, clean, cut, cut_line, fit
 
 if TYPE_CHECKING:
@@ -35,6 +37,10 @@ _LOOKS: dict[str, str] = {
 _ORDER: dict[str, int] = {"running": 0, "paused": 1, "queued": 2, "failed": 3, "interrupted": 3}
 
 
+_LAST_SENT = re.compile(r"last sent (\d\d):(\d\d):(\d\d)$")
+"""How a watch ends the line about itself; the job's process has this box's clock."""
+
+
 def listed_jobs(jobs: Iterable[JobRecord], now: float) -> tuple[JobRecord, ...]:
     """The jobs worth a row: live ones, then failed ones that nothing newer replaced, then what ended lately."""
     newest_first = sorted(jobs, key=lambda job: job.id, reverse=True)
@@ -57,7 +63,9 @@ def job_rows(jobs: Iterable[JobRecord], now: float, glyphs: Glyphs) -> tuple[Row
 
 
 def _job_row(job: JobRecord, now: float, glyphs: Glyphs) -> Row:
-    name = clean(job.spec.target or job.spec.title, glyphs)
+    # What works on several packs is named by its title, which counts them.
+    several = job.spec.kind == "assets-pull" and ", " in job.spec.target
+    name = clean(job.spec.title.removeprefix("pull ") if several else job.spec.target or job.spec.title, glyphs)
     return Row(
         key=f"job:{job.id}",
         place=Place.JOBS,
@@ -66,7 +74,7 @@ def _job_row(job: JobRecord, now: float, glyphs: Glyphs) -> Row:
         symbol=direction(job, glyphs),
         word=job.state.value,
         look=_LOOKS[job.state],
-        note=_age(job, now),
+        note=watch_text(job, now, glyphs) if is_watch(job) and job.is_live else _age(job, now),
         haystack=f"{name.lower()} {job.state} {job.spec.kind} {clean(job.spec.title).lower()}",
     )
 
@@ -80,10 +88,26 @@ def paint_job(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
     name_width = min(columns.name, max(12, width // 3))
     lead: list[Piece] = [(f"{row.symbol} ", row.look), (fit(row.name, name_width, glyphs), "")]
     room = width - name_width - 2
+    if job.state == "running" and is_watch(job):
+        return cut_line([*lead, ("  ", ""), (cut(row.note, room - 2, glyphs), "quiet")], width, glyphs)
     if job.state == "running":
         return cut_line([*lead, *_running(job, room, glyphs)], width, glyphs)
     told = _told(job, row.note, glyphs)
     return cut_line([*lead, ("  ", ""), (cut(told, room - 2, glyphs), row.look)], width, glyphs)
+
+
+def watch_text(job: JobRecord, now: float, glyphs: Glyphs) -> str:
+    """What a watch says of itself, with the age of what it sent last instead of the time of day."""
+
+    def aged(found: re.Match[str]) -> str:
+        hour, minute, second = (int(part) for part in found.groups())
+        today = time.localtime(now)
+        age_s = (today.tm_hour - hour) * 3600 + (today.tm_min - minute) * 60 + (today.tm_sec - second)
+        return f"last sent {figures.ago(now - age_s % 86400, now)}"
+
+    told = _LAST_SENT.sub(aged, job.progress.phase)
+    told = told.replace(" \u00b7 ", f" {glyphs.dot} ")
+    return clean(told, glyphs) or "starting"
 
 
 def _running(job: JobRecord, room: int, glyphs: Glyphs) -> list[Piece]:
@@ -143,9 +167,15 @@ def _told(job: JobRecord, age: str, glyphs: Glyphs) -> str:
         return clean(progress.phase, glyphs) or "waiting for a free slot"
     if job.state == "paused":
         return "paused"
+    if job.state == "done" and is_watch(job):
+        return f"the recorder has finished {glyphs.dot} {_episodes(job)}{when}"
+    if job.state == "done" and not progress.bytes_done and not progress.bytes_total:
+        return f"done {glyphs.dot} nothing had to move{when}"
     if job.state == "done":
         moved = figures.size(progress.bytes_total or progress.bytes_done, glyphs)
         return f"done {glyphs.dot} {moved}{when}"
+    if job.state == "cancelled" and is_watch(job):
+        return f"watch off{when} {glyphs.dot} {_episodes(job)}"
     if job.state == "cancelled":
         return f"cancelled{when} {glyphs.dot} r goes on from there"
     if job.failure is None:
@@ -154,12 +184,16 @@ def _told(job: JobRecord, age: str, glyphs: Glyphs) -> str:
     return f"{job.state.value}{when} {glyphs.dot} {title}: {message}"
 
 
+def _episodes(job: JobRecord) -> str:
+    return f"{job.progress.items_done} of {job.progress.items_total or 0} episodes sent"
+
+
 def rates(jobs: Iterable[JobRecord]) -> tuple[float, float]:
     """Bytes a second of all running jobs together: coming in, going out."""
     running = [job for job in jobs if job.state == "running"]
     return (
         sum(job.progress.rate for job in running if "pull" in job.spec.kind),
-        sum(job.progress.rate for job in running if "push" in job.spec.kind),
+        sum(job.progress.rate for job in running if "push" in job.spec.kind or is_watch(job)),
     )
 
 

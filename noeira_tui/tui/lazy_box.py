@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from noeira_tui.assets.status import PackStatus
+    from noeira_tui.core.progress import CancelToken, Progress
     from noeira_tui.core.settings import Settings
     from noeira_tui.jobs.records import JobRecord
     from noeira_tui.overview.box import Box
-    from noeira_tui.overview.picture import DatasetView, Overview
+    from noeira_tui.overview.packfacts import PackFacts
+    from noeira_tui.overview.picture import DatasetView, Overview, RecordingView
 
 
 class LazyBox:
@@ -52,6 +56,44 @@ class LazyBox:
 
     def push_as(self, dataset: DatasetView, name: str, version: str) -> JobRecord:
         return self._real.push_as(dataset, name, version)
+
+    def can_pull_recording(self, view: RecordingView) -> str | None:
+        return self._real.can_pull_recording(view)
+
+    def can_push_recording(self, view: RecordingView) -> str | None:
+        return self._real.can_push_recording(view)
+
+    def can_watch(self, view: RecordingView) -> str | None:
+        return self._real.can_watch(view)
+
+    def pull_recording(self, view: RecordingView, *, create_project: bool = False, force: bool = False) -> JobRecord:
+        return self._real.pull_recording(view, create_project=create_project, force=force)
+
+    def push_recording(self, view: RecordingView, *, force: bool = False) -> JobRecord:
+        return self._real.push_recording(view, force=force)
+
+    def watch(self, view: RecordingView) -> JobRecord:
+        return self._real.watch(view)
+
+    def unwatch(self, view: RecordingView) -> JobRecord | None:
+        return self._real.unwatch(view)
+
+    def can_pull_pack(self, pack: PackStatus) -> str | None:
+        return self._real.can_pull_pack(pack)
+
+    def can_verify_pack(self, pack: PackStatus) -> str | None:
+        return self._real.can_verify_pack(pack)
+
+    def pull_packs(self, packs: Sequence[PackStatus] | None = None, *, force: bool = False) -> JobRecord:
+        return self._real.pull_packs(packs, force=force)
+
+    def verify_packs(
+        self, packs: Sequence[PackStatus], *, progress: Progress | None = None, cancel: CancelToken | None = None
+    ) -> tuple[PackStatus, ...]:
+        return self._real.verify_packs(packs, progress=progress, cancel=cancel)
+
+    def pack_details(self, pack: PackStatus) -> PackFacts:
+        return self._real.pack_details(pack)
 
     def cancel(self, job_id: int) -> None:
         self._real.cancel(job_id)

@@ -59,11 +59,12 @@ class ErrandDone(Message):
 
 
 class ErrandFailed(Message):
-    """Something the user asked for failed."""
+    """Something the user asked for failed. `otherwise` takes it up; without it the error is shown."""
 
-    def __init__(self, error: NoeiraError) -> None:
+    def __init__(self, error: NoeiraError, otherwise: Callable[[NoeiraError], None] | None = None) -> None:
         super().__init__()
         self.error = error
+        self.otherwise = otherwise
 
 
 class FilterLeft(Message):

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from noeira_tui.core.states import State
+from noeira_tui.assets.status import PackStatus
 from noeira_tui.jobs.records import JobRecord
-from noeira_tui.overview.picture import DatasetView, ProjectView, RecordingView
-from noeira_tui.tui import details, figures
+from noeira_tui.overview.picture import ProjectView, RecordingView
+from noeira_tui.tui import details, figures, things
 from noeira_tui.tui.board import PANES
 from noeira_tui.tui.ports import BoxLike
 from noeira_tui.tui.rows import Place
+from noeira_tui.tui.things import Thing
+from noeira_tui.tui.transfers import Transfers
 
 if TYPE_CHECKING:
+    from noeira_tui.overview.packfacts import PackFacts
     from noeira_tui.tui.modals.details import DetailsDialog
     from noeira_tui.tui.screens.main import MainScreen
-
-CHANGED_HERE = frozenset({State.MODIFIED, State.DIVERGED})
-"""A pull would overwrite what only this box has."""
-
-Judged = tuple[DatasetView, str | None]
-"""A dataset and why the box refuses it, None when it does not."""
 
 
 class Operations:
@@ -31,13 +28,17 @@ class Operations:
     def __init__(self, screen: MainScreen, box: BoxLike) -> None:
         self._screen = screen
         self._box = box
+        self._transfers = Transfers(screen, box)
         self._details: DetailsDialog | None = None
         self._reading = False
         moves = {"down": 1, "up": -1, "top": -(10**9), "bottom": 10**9}
         places = {"projects": Place.PROJECTS, "catalog": Place.CATALOG, "packs": Place.PACKS, "jobs": Place.JOBS}
         self.handlers: dict[str, Callable[[], None]] = {
-            "pull": self._pull,
-            "push": self._push,
+            "pull": self._transfers.pull,
+            "push": self._transfers.push,
+            "watch": self._transfers.watch,
+            "verify": self._verify,
+            "pull_packs": self._transfers.pull_packs,
             "retry": self._retry,
             "cancel": self._cancel,
             "open": self._open,
@@ -67,135 +68,54 @@ class Operations:
 
     # Data
 
-    def _chosen(self) -> list[DatasetView]:
-        """The marked datasets, else the highlighted one."""
-        rows = self._screen.list
-        chosen = [row for row in rows.rows if row.key in rows.marked] or [row for row in (rows.current,) if row]
-        return [row.subject for row in chosen if isinstance(row.subject, DatasetView)]
+    def _verify(self) -> None:
+        def verify(allowed: list[Thing]) -> None:
+            self._screen.verification.start([thing for thing in allowed if isinstance(thing, PackStatus)])
 
-    def _pull(self) -> None:
-        self._judge(self._chosen(), self._box.can_pull, self._pull_judged)
-
-    def _pull_judged(self, judged: list[Judged]) -> None:
-        allowed = self._allowed(judged, "pulled")
-        overwritten = [dataset for dataset in allowed if dataset.state in CHANGED_HERE]
-        if not allowed:
-            return
-        if not overwritten:
-            self._start_pulls(allowed)
-            return
-        named = [f"{dataset.id}: {dataset.state.value}, {dataset.path or 'its file'}" for dataset in overwritten]
-        self._confirm(
-            f"Overwrite {figures.count(len(overwritten), 'file')} that changed here?",
-            ["The service does not have these contents; they would be lost.", *named],
-            "Overwrite",
-            lambda: self._start_pulls(allowed),
-        )
-
-    def _start_pulls(self, datasets: list[DatasetView]) -> None:
-        def starting(dataset: DatasetView) -> Callable[[], JobRecord]:
-            return lambda: self._box.pull(dataset.id, force=dataset.state in CHANGED_HERE)
-
-        self._start([starting(dataset) for dataset in datasets], "Pulling")
-
-    def _push(self) -> None:
-        self._judge(self._chosen(), self._box.can_push, self._push_judged)
-
-    def _push_judged(self, judged: list[Judged]) -> None:
-        allowed = self._allowed(judged, "pushed")
-        named = [dataset for dataset in allowed if dataset.name and dataset.version]
-        nameless = [dataset for dataset in allowed if dataset not in named]
-        if nameless and len(allowed) == 1:
-            self._ask_name(nameless[0])
-            return
-        if nameless:
-            self._screen.tell(
-                f"{figures.count(len(nameless), 'file')} without a name in the catalog: push each by itself.",
-                severity="warning",
-            )
-        if not named:
-            return
-        diverged = [dataset.id for dataset in named if dataset.state is State.DIVERGED]
-        if not diverged:
-            self._start_pushes(named)
-            return
-        self._confirm(
-            "Replace what the service has?",
-            ["Both sides changed: its contents would be replaced by the ones here.", *diverged],
-            "Replace",
-            lambda: self._start_pushes(named),
-        )
-
-    def _start_pushes(self, datasets: list[DatasetView]) -> None:
-        self._start([partial(self._box.push, dataset) for dataset in datasets], "Pushing")
-
-    def _ask_name(self, dataset: DatasetView) -> None:
-        from noeira_tui.tui.modals.push_name import PushNameDialog
-
-        def named(answer: tuple[str, str] | None) -> None:
-            if answer is not None:
-                name, version = answer
-                self._start([partial(self._box.push_as, dataset, name, version)], "Pushing")
-
-        self._screen.app.push_screen(PushNameDialog(dataset, self._screen.board.glyphs), named)
-
-    def _judge(
-        self,
-        datasets: list[DatasetView],
-        judge: Callable[[DatasetView], str | None],
-        then: Callable[[list[Judged]], None],
-    ) -> None:
-        self._screen.errands.run(lambda: [(dataset, judge(dataset)) for dataset in datasets], then)
-
-    def _allowed(self, judged: list[Judged], done: str) -> list[DatasetView]:
-        """The datasets the box does not refuse; what it refuses is told."""
-        refused = [(dataset, reason) for dataset, reason in judged if reason is not None]
-        if len(judged) == 1 and refused:
-            self._screen.tell(str(refused[0][1]), title=refused[0][0].id, severity="warning")
-        elif refused:
-            reasons = "; ".join(f"{dataset.id}: {reason}" for dataset, reason in refused)
-            self._screen.tell(reasons, title=f"{len(refused)} of {len(judged)} not {done}", severity="warning")
-        return [dataset for dataset, reason in judged if reason is None]
-
-    def _start(self, starts: Iterable[Callable[[], JobRecord]], doing: str) -> None:
-        def started(jobs: list[JobRecord]) -> None:
-            self._screen.list.clear_marks()
-            self._screen.painter.paint_lists()
-            targets = ", ".join(job.spec.target for job in jobs[:3])
-            more = f" and {len(jobs) - 3} more" if len(jobs) > 3 else ""
-            self._screen.tell(f"{doing} {targets}{more}")
-
-        self._screen.errands.run(lambda: [start() for start in starts], started)
+        self._transfers.judge(self._transfers.chosen(), partial(things.verify_refusal, self._box), "verified", verify)
 
     def _cancel(self) -> None:
-        job = self._screen.situation().job
-        if job is not None:
-            self._screen.errands.run(
-                lambda: self._box.cancel(job.id), lambda _: self._screen.tell(f"Cancelled: {job.spec.title}")
-            )
+        screen = self._screen
+        if screen.verification.is_running and screen.place is Place.PACKS:
+            screen.verification.stop()
+            return
+        self._end_or_retry(self._box.cancel, "Cancelled", lambda job: job.is_live)
 
     def _retry(self) -> None:
-        job = self._screen.situation().job
-        if job is not None:
-            self._screen.errands.run(
-                lambda: self._box.retry(job.id), lambda _: self._screen.tell(f"Trying again: {job.spec.title}")
-            )
+        self._end_or_retry(self._box.retry, "Trying again", lambda job: job.can_retry)
 
-    def _confirm(self, question: str, lines: list[str], yes: str, then: Callable[[], None]) -> None:
-        from noeira_tui.tui.modals.confirm import ConfirmDialog
+    def _end_or_retry(self, act: Callable[[int], object], told: str, fits: Callable[[JobRecord], bool]) -> None:
+        """Cancel or retry the job under the cursor, or those of all marked rows that it fits."""
+        screen = self._screen
+        rows = [row for row in screen.list.rows if row.key in screen.list.marked]
+        found = [screen.board.job_of(row) for row in rows] if rows else [screen.situation().job]
+        jobs = {job.id: job for job in found if job is not None and fits(job)}
+        if not jobs:
+            screen.tell("None of the marked rows has a job that this works on.", severity="warning")
+            return
 
-        def answered(agreed: bool | None) -> None:
-            if agreed:
-                then()
+        def acted(_: object) -> None:
+            screen.list.clear_marks()
+            screen.painter.paint_lists()
+            screen.painter.paint_jobs()
+            screen.painter.paint_row()
+            screen.tell(f"{told}: {', '.join(job.spec.title for job in jobs.values())}")
 
-        self._screen.app.push_screen(ConfirmDialog(question, lines, yes, self._screen.board.glyphs), answered)
+        screen.errands.run(lambda: [act(job_id) for job_id in jobs], acted)
 
     def _unsent(self) -> None:
         from noeira_tui.tui.modals.unsent import UnsentDialog
 
         board = self._screen.board
-        if board.overview is not None:
-            self._screen.app.push_screen(UnsentDialog(board.overview, board.glyphs))
+        if board.overview is None:
+            return
+
+        def answered(push: bool | None) -> None:
+            if push:
+                self._transfers.push_unsent()
+
+        offers = not self._screen.read_only and bool(things.unsent_things(board.overview))
+        self._screen.app.push_screen(UnsentDialog(board.overview, board.glyphs, offers_push=offers), answered)
 
     # Lists
 
@@ -221,6 +141,7 @@ class Operations:
         screen.app.push_screen(dialog, closed)
         self._details = dialog
         self._read_log()
+        self._read_pack(dialog)
 
     def follow(self) -> None:
         """Bring open details up to date: the row, and a job's log."""
@@ -246,12 +167,30 @@ class Operations:
         self._reading = True
         self._screen.errands.run(lambda: self._box.log(job_id), read)
 
+    def _read_pack(self, dialog: DetailsDialog) -> None:
+        """Add what takes a moment to find out about a pack."""
+        pack = dialog.row.subject
+        if not isinstance(pack, PackStatus):
+            return
+
+        def read(found: PackFacts) -> None:
+            if dialog.is_attached:
+                dialog.add_facts(details.pack_facts(found, self._screen.board.glyphs))
+
+        self._screen.errands.run(lambda: self._box.pack_details(pack), read)
+
     def _filter(self) -> None:
         screen = self._screen
         screen.call_later(screen.pane(screen.place).open_filter, screen.board.filters.get(screen.place, ""))
 
     def _mark(self) -> None:
-        self._screen.list.toggle_mark()
+        rows, row = self._screen.list, self._screen.current
+        if row is not None and isinstance(row.subject, ProjectView):
+            project = row.subject.project
+            keys = (f"recording:{project}/{view.dataset}" for view in row.subject.recordings)
+            rows.toggle_marks(keys)
+        else:
+            rows.toggle_mark()
         self._screen.painter.paint_lists()
         self._screen.painter.paint_row()
 

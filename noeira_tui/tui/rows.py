@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -85,6 +85,11 @@ class Row:
     @property
     def is_heading(self) -> bool:
         return self.subject is None
+
+    @property
+    def is_project(self) -> bool:
+        """Whether it stands for a project, not for something that moves by itself."""
+        return self.key.startswith("project:")
 
     @property
     def indent(self) -> int:
@@ -248,7 +253,7 @@ def _dataset_row(view: DatasetView, glyphs: Glyphs) -> Row:
 
 
 def with_job(row: Row, job: JobRecord, glyphs: Glyphs) -> Row:
-    """A dataset's row while a job moves it: how far it is, instead of the state."""
+    """A thing's row while a job moves it: how far it is, instead of the state."""
     from noeira_tui.jobs.records import JobState
 
     fraction = job.progress.fraction
@@ -261,6 +266,19 @@ def with_job(row: Row, job: JobRecord, glyphs: Glyphs) -> Row:
     note = "" if left is None else f"{speed} {glyphs.dot} {figures.clock(left)} left"
     words = f"{row.haystack} {job.state} moving"
     return replace(row, symbol=direction(job, glyphs), word=word, look="live", aside="", note=note, haystack=words)
+
+
+def with_watch(row: Row, job: JobRecord, glyphs: Glyphs) -> Row:
+    """A recording's row while it is watched: a sign beside its state, and the episodes the watch has counted."""
+    progress = job.progress
+    amount = row.amount
+    if progress.items_total:
+        amount = f"{progress.items_total:,} ep"
+    sent = f"{progress.items_done} of {progress.items_total} sent" if progress.items_total else ""
+    held = row.note if "held back" in row.note else ""
+    note = f" {glyphs.dot} ".join(part for part in ("watched", sent, held) if part)
+    aside = f"{row.aside} {glyphs.again}".strip()
+    return replace(row, amount=amount, aside=aside, note=note, haystack=f"{row.haystack} watched")
 
 
 def pack_rows(overview: Overview, glyphs: Glyphs) -> tuple[Row, ...]:
@@ -284,9 +302,39 @@ def pack_rows(overview: Overview, glyphs: Glyphs) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def moving_jobs(jobs: Iterable[JobRecord]) -> Mapping[str, JobRecord]:
-    """The live catalog jobs by the dataset they work on."""
-    return {job.spec.target: job for job in jobs if job.is_live and job.spec.kind.startswith("catalog-")}
+def work_key(subject: Subject) -> str:
+    """What a job that works on this thing is filed under; empty for what no job works on."""
+    from noeira_tui.assets.status import PackStatus
+    from noeira_tui.overview.picture import DatasetView, RecordingView
+
+    if isinstance(subject, DatasetView):
+        return f"dataset:{subject.id}"
+    if isinstance(subject, RecordingView):
+        return f"recording:{subject.project}/{subject.dataset}"
+    if isinstance(subject, PackStatus):
+        return _pack_key(str(subject.manifest), subject.title)
+    return ""
+
+
+def work_keys(job: JobRecord) -> tuple[str, ...]:
+    """The keys of everything a job works on."""
+    from noeira_tui.overview.packjobs import packs_of
+
+    kind, target = job.spec.kind, job.spec.target
+    if kind.startswith("catalog-"):
+        return (f"dataset:{target}",)
+    if kind.startswith("dataset-"):
+        return (f"recording:{target}",)
+    return tuple(_pack_key(*pack) for pack in packs_of(job.spec))
+
+
+def _pack_key(manifest: str, title: str) -> str:
+    return f"pack:{manifest}\0{title}"
+
+
+def is_watch(job: JobRecord) -> bool:
+    """Whether a job mirrors a recording for as long as it is made: it stands beside the state, not for it."""
+    return job.spec.kind == "dataset-watch"
 
 
 def direction(job: JobRecord, glyphs: Glyphs) -> str:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.message import Message
 
 from noeira_tui.core.errors import NoeiraError
+from noeira_tui.core.states import State
 from noeira_tui.tui.messages import (
     ErrandDone,
     ErrandFailed,
@@ -27,11 +30,15 @@ from noeira_tui.tui.ports import BoxLike
 
 if TYPE_CHECKING:
     from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.overview.picture import Overview
 
 Result = TypeVar("Result")
 Post = Callable[[Message], bool]
 
 LOOK_EVERY_S = 15.0
+LIVE_EVERY_S = 3.0
+LIVE_SHARE = 0.05
+"""While something is recorded its episodes are counted this often, less often where looking takes more of a core."""
 JOBS_EVERY_S = 0.25
 JOBS_EVERY_OVER_SSH_S = 1.0
 
@@ -91,14 +98,35 @@ class Watcher:
         self._look(ask_service=False)
         while not self._stopped.is_set():
             self._wanted.clear()
-            self._look(ask_service=True)
-            self._wanted.wait(LOOK_EVERY_S)
+            self._post(LookStarted())
+            self._rest(self._look(ask_service=True))
 
-    def _look(self, *, ask_service: bool) -> None:
-        self._post(LookStarted())
+    def _rest(self, last: Overview | None) -> None:
+        """Wait for the next whole look; meanwhile count a live recording's episodes, without asking the service."""
+        until = time.monotonic() + LOOK_EVERY_S
+        cost_s = 0.0
+        while not self._wanted.is_set() and (left_s := until - time.monotonic()) > 0:
+            is_live = last is not None and last.service.reachable is True and State.RECORDING in last.states
+            pause_s = max(LIVE_EVERY_S, cost_s / LIVE_SHARE) if is_live else left_s
+            if self._wanted.wait(min(left_s, pause_s)) or not is_live or pause_s >= left_s:
+                continue
+            began = time.monotonic()
+            last = self._look(ask_service=False, before=last)
+            cost_s = time.monotonic() - began
+
+    def _look(self, *, ask_service: bool, before: Overview | None = None) -> Overview | None:
+        """One look, told. What the one `before` heard of the service, and whether the box is safe, still holds."""
         overview = attempt(lambda: self._box.look(ask_service=ask_service), lambda error: self._tell(LookFailed(error)))
         if overview is not None:
+            if before is not None:
+                overview = replace(
+                    overview,
+                    service=before.service,
+                    safe_to_destroy=before.safe_to_destroy,
+                    unsafe_because=before.unsafe_because,
+                )
             self._tell(Looked(overview, is_whole=ask_service))
+        return overview
 
     def _read_jobs_on(self) -> None:
         version: object = None
@@ -132,8 +160,16 @@ class Errands:
     def __init__(self, post: Post) -> None:
         self._post = post
 
-    def run(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
-        """Do `work` beside the app, then call `then` with its result in the app's thread; a NoeiraError is shown."""
+    def run(
+        self,
+        work: Callable[[], Result],
+        then: Callable[[Result], None],
+        otherwise: Callable[[NoeiraError], None] | None = None,
+    ) -> None:
+        """Do `work` beside the app, then call `then` with its result in the app's thread.
+
+        An error is given to `otherwise` there; without it, it is shown.
+        """
 
         def errand() -> None:
             failed = False
@@ -141,7 +177,7 @@ class Errands:
             def tell(error: NoeiraError) -> None:
                 nonlocal failed
                 failed = True
-                self._post(ErrandFailed(error))
+                self._post(ErrandFailed(error, otherwise))
 
             result = attempt(work, tell)
             if not failed:

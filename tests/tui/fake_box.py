@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.core.errors import JobError, NoeiraError
-from noeira_tui.core.progress import ProgressSnapshot
+from noeira_tui.core.progress import CancelToken, Progress, ProgressSnapshot
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobFailure, JobRecord, JobSpec, JobState
+from noeira_tui.overview.packfacts import PackFacts
 from noeira_tui.overview.picture import (
     DatasetView,
     Overview,
@@ -22,6 +25,7 @@ from noeira_tui.overview.picture import (
     Totals,
 )
 from noeira_tui.overview.safety import count, unsafe_reasons
+from noeira_tui.recordings.compare import FileComparison, FileState
 
 NOW = 1_790_000_000.0
 ROOT = Path("/data/robots")
@@ -68,7 +72,13 @@ def dataset(dataset_id: str, state: State, size_bytes: int | None = 1_000_000, *
     return DatasetView(id=dataset_id, state=state, **{**defaults, **facts})  # type: ignore[arg-type]
 
 
-def pack(name: str, version: str, state: State, size_bytes: int | None, detail: str = "") -> PackStatus:
+def pack(
+    name: str, version: str, state: State, size_bytes: int | None, detail: str = "", **facts: object
+) -> PackStatus:
+    defaults: dict[str, object] = {
+        "locator": f"https://assets.example.org/{name}-{version}.tar.zst",
+        "files": None if state in {State.MISSING, State.INVALID} else 3,
+    }
     return PackStatus(
         pack=name,
         version=version,
@@ -79,6 +89,7 @@ def pack(name: str, version: str, state: State, size_bytes: int | None, detail: 
         sha256=digest(name),
         state=state,
         detail=detail,
+        **{**defaults, **facts},  # type: ignore[arg-type]
     )
 
 
@@ -94,6 +105,18 @@ def recording(project: str, name: str, state: State, episodes: int, **facts: obj
         "folder": ROOT / "projects" / project / name if state not in {State.REMOTE, State.MISSING} else None,
     }
     return RecordingView(project=project, dataset=name, state=state, **{**defaults, **facts})  # type: ignore[arg-type]
+
+
+def recorded_files() -> tuple[FileComparison, ...]:
+    """The files of a recording that is being made."""
+    return (
+        FileComparison("data/chunk-000/file-000.parquet", FileState.CURRENT, 4_100_000, digest("data")),
+        FileComparison("videos/front/chunk-000/file-011.mp4", FileState.AHEAD, 9_700_000, digest("front"), is_new=True),
+        FileComparison(
+            "videos/wrist/chunk-000/file-011.mp4", FileState.HELD, 38_300_000, None, "still being written", is_new=True
+        ),
+        FileComparison("meta/info.json", FileState.AHEAD, 2_100, digest("info")),
+    )
 
 
 def overview(
@@ -143,6 +166,10 @@ def sample() -> Overview:
                         ahead=2,
                         unsent_bytes=48_000_000,
                         detail="written 3 s ago",
+                        episodes_readable=12,
+                        episodes_sent=11,
+                        changed_at=NOW - 3,
+                        comparison=recorded_files(),
                     ),
                     recording("so101-tower", "trial-01", State.CURRENT, 40),
                 ),
@@ -211,12 +238,13 @@ def job(
     progress: ProgressSnapshot | None = None,
     failure: JobFailure | None = None,
     ended_s_ago: float = 60,
+    params: str = "{}",
 ) -> JobRecord:
     live = state in {JobState.QUEUED, JobState.RUNNING, JobState.PAUSED}
-    verb = "push" if "push" in kind else "pull"
+    verb = kind.rpartition("-")[2]
     return JobRecord(
         id=job_id,
-        spec=JobSpec(kind, f"{verb} {target}", target, "{}", ROOT, ROOT, service_url="https://cloud.noeira.ai"),
+        spec=JobSpec(kind, f"{verb} {target}", target, params, ROOT, ROOT, service_url="https://cloud.noeira.ai"),
         state=state,
         progress=progress or ProgressSnapshot(),
         created_at=NOW - 200,
@@ -239,6 +267,14 @@ def sample_jobs() -> tuple[JobRecord, ...]:
     )  # fmt: skip
 
 
+def watch_job(job_id: int = 5, target: str = "so101-tower/cube-in-bowl", sent_s_ago: float = 4) -> JobRecord:
+    """A watch as its process tells of itself: with the time of day of what it sent last."""
+    moment = time.strftime("%H:%M:%S", time.localtime(NOW - sent_s_ago))
+    phase = f"11 of 12 episodes sent · 1 held back (still being written) · last sent {moment}"
+    counters = ProgressSnapshot(items_done=11, items_total=12, rate=2_400_000, phase=phase)
+    return job(job_id, "dataset-watch", target, JobState.RUNNING, progress=counters)
+
+
 @dataclass
 class FakeBox:
     """Implements `noeira_tui.tui.ports.BoxLike` from facts a test may change at any time; remembers what was asked."""
@@ -256,6 +292,9 @@ class FakeBox:
     log_text: str = "12:00:01 describe\n12:00:02 downloading\n"
     hold_looks: threading.Event | None = None
     on_look: Callable[[], None] | None = None
+    hold_verify: threading.Event | None = None
+    verified: dict[str, PackStatus] = field(default_factory=dict)
+    facts: PackFacts = field(default_factory=PackFacts)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _version: int = 0
 
@@ -304,6 +343,68 @@ class FakeBox:
     def push_as(self, dataset: DatasetView, name: str, version: str) -> JobRecord:
         return self._start("catalog-push", f"{name}-{version}", ("push_as", dataset.id, name, version))
 
+    def can_pull_recording(self, view: RecordingView) -> str | None:
+        reasons = {State.CURRENT: "It is here and current.", State.LOCAL: "The service does not have it."}
+        return self.refusals.get(f"{view.project}/{view.dataset}") or reasons.get(view.state)
+
+    def can_push_recording(self, view: RecordingView) -> str | None:
+        refusal = self.refusals.get(f"{view.project}/{view.dataset}")
+        if refusal or not view.here:
+            return refusal or "It is not on this box: there is nothing to send."
+        return "The service has the same contents already." if view.state is State.CURRENT else None
+
+    def can_watch(self, view: RecordingView) -> str | None:
+        return None if view.here else "It is not on this box: there is nothing to send."
+
+    def pull_recording(self, view: RecordingView, *, create_project: bool = False, force: bool = False) -> JobRecord:
+        target = f"{view.project}/{view.dataset}"
+        return self._start("dataset-pull", target, ("pull_recording", target, create_project, force))
+
+    def push_recording(self, view: RecordingView, *, force: bool = False) -> JobRecord:
+        target = f"{view.project}/{view.dataset}"
+        return self._start("dataset-push", target, ("push_recording", target, force))
+
+    def watch(self, view: RecordingView) -> JobRecord:
+        target = f"{view.project}/{view.dataset}"
+        return self._start("dataset-watch", target, ("watch", target))
+
+    def unwatch(self, view: RecordingView) -> JobRecord | None:
+        target = f"{view.project}/{view.dataset}"
+        self._record(("unwatch", target))
+        found = [row for row in self.rows if row.is_live and row.spec.target == target]
+        self.set_jobs(
+            *(replace(row, state=JobState.CANCELLED, finished_at=NOW) if row in found else row for row in self.rows)
+        )
+        return found[0] if found else None
+
+    def can_pull_pack(self, pack: PackStatus) -> str | None:
+        return self.refusals.get(pack.title) or ("It is here and current." if pack.state is State.CURRENT else None)
+
+    def can_verify_pack(self, pack: PackStatus) -> str | None:
+        return None if pack.files else "Nothing of it is installed: there is nothing to verify."
+
+    def pull_packs(self, packs: Sequence[PackStatus] | None = None, *, force: bool = False) -> JobRecord:
+        chosen = tuple(packs or ())
+        params = json.dumps({"packs": [[str(one.manifest), one.title] for one in chosen], "force": force})
+        titles = tuple(one.title for one in chosen)
+        return self._start("assets-pull", ", ".join(titles), ("pull_packs", titles, force), params=params)
+
+    def verify_packs(
+        self, packs: Sequence[PackStatus], *, progress: Progress | None = None, cancel: CancelToken | None = None
+    ) -> tuple[PackStatus, ...]:
+        self._record(("verify_packs", tuple(one.title for one in packs)))
+        if progress is not None:
+            progress.expect(size_bytes=100)
+            progress.advance(43)
+        if self.hold_verify is not None and cancel is not None:
+            while not self.hold_verify.wait(0.01):
+                cancel.check()
+        return tuple(self.verified.get(one.title, one) for one in packs)
+
+    def pack_details(self, pack: PackStatus) -> PackFacts:
+        self._record(("pack_details", pack.title))
+        return self.facts
+
     def cancel(self, job_id: int) -> None:
         self._record(("cancel", job_id))
         self.set_jobs(
@@ -326,9 +427,9 @@ class FakeBox:
     def close(self) -> None:
         self.asked.append(("close",))
 
-    def _start(self, kind: str, target: str, asked: tuple[object, ...]) -> JobRecord:
+    def _start(self, kind: str, target: str, asked: tuple[object, ...], *, params: str = "{}") -> JobRecord:
         self._record(asked)
-        row = job(max((row.id for row in self.rows), default=0) + 1, kind, target, JobState.QUEUED)
+        row = job(max((row.id for row in self.rows), default=0) + 1, kind, target, JobState.QUEUED, params=params)
         self.set_jobs(row, *self.rows)
         return row
 
@@ -350,7 +451,9 @@ __all__ = [
     "job",
     "overview",
     "pack",
+    "recorded_files",
     "recording",
     "sample",
     "sample_jobs",
+    "watch_job",
 ]

@@ -6,6 +6,7 @@ import re
 
 from noeira_tui.tui.actions import ACTIONS, BY_ID, LISTS, Danger, Situation, bindings, key_table
 from noeira_tui.tui.modals.dialog import Dialog
+from noeira_tui.tui.modals.unsent import UnsentDialog
 from noeira_tui.tui.operations import Operations
 from noeira_tui.tui.rows import Place
 from tests.tui.driving import driving
@@ -24,7 +25,7 @@ def test_every_binding_has_the_id_of_its_action() -> None:
     assert {binding.id for binding in bound} == {
         action.id for action in ACTIONS if action.keys and Place.DIALOG not in action.places
     }
-    assert {binding.id for binding in Dialog.BINDINGS} == {  # type: ignore[union-attr]
+    assert {binding.id for binding in (*Dialog.BINDINGS, *UnsentDialog.BINDINGS)} == {  # type: ignore[union-attr]
         action.id for action in ACTIONS if Place.DIALOG in action.places
     }
 
@@ -62,8 +63,10 @@ async def test_the_footer_shows_the_keys_of_the_focused_list() -> None:
     async with driving() as app:
         assert re.search(r"p pull .*u push .*space mark", app.keys_shown())
         await app.press("1")
-        assert "pull" not in app.keys_shown()
-        assert "enter details" in app.keys_shown()
+        assert re.search(r"p pull .*u push .*w watch .*enter details", app.keys_shown())
+        await app.press("3")
+        assert re.search(r"p pull .*v verify", app.keys_shown())
+        assert "u push" not in app.keys_shown()
         await app.press("4")
         assert "r retry" in app.keys_shown()
         for place in ("1", "2", "3", "4"):

@@ -118,8 +118,12 @@ async def test_a_disabled_action_says_why_and_does_nothing() -> None:
         await app.until(lambda: "It is here and current." in app.toasts())
         await app.press("c")
         await app.until(lambda: "No job is highlighted." in app.toasts())
-        await app.press("1", "p")
-        await app.until(lambda: "press 2" in app.toasts())
+        await app.press("4", "p")
+        await app.until(lambda: "press 1, 2 or 3" in app.toasts())
+        await app.press("3", "u")
+        await app.until(lambda: "press 1 or 2" in app.toasts())
+        await app.press("1", "home", "p")
+        await app.until(lambda: "Highlight a recording" in app.toasts())
         assert app.asked("pull") == []
 
 

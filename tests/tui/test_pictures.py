@@ -82,7 +82,7 @@ async def test_an_empty_catalog_says_what_to_do() -> None:
         assert "noeira-tui catalog push" in app.screen_text()
         # With nothing highlighted, every key is answered.
         await app.press("p")
-        await app.until(lambda: "No dataset is highlighted." in app.toasts())
+        await app.until(lambda: "Nothing is highlighted." in app.toasts())
 
 
 async def test_offline_shows_the_last_answer_and_its_age() -> None:
@@ -140,6 +140,7 @@ async def test_jobs_that_cannot_be_read_are_not_called_none() -> None:
     async with driving(box, settled=False) as app:
         await app.until(lambda: "The jobs cannot be read: The folder /proc/x" in app.screen_text())
         await app.until(lambda: app.main.board.overview and not app.main.looking)
+        await app.until(lambda: "/proc/x" in app.toasts())
         assert app.toasts().count("/proc/x") == 1, "one fault, told once"
         box.jobs_fail_with = None
         await app.until(lambda: "No jobs." in app.screen_text())
@@ -169,8 +170,8 @@ async def test_the_palette_finds_an_action_by_its_name_and_does_it() -> None:
 async def test_help_shows_the_keys_and_why_one_cannot_be_used() -> None:
     async with driving() as app:
         await app.press("3", "?")
-        await app.until(lambda: "Fetch the highlighted dataset" in app.screen_text())
-        assert "Not now: This works on datasets of the catalog: press 2." in app.screen_text()
+        await app.until(lambda: "Fetch the highlighted recording" in app.screen_text())
+        assert "Not now: This works on recordings: press 1." in app.screen_text()
 
 
 async def test_the_theme_changes_and_colours_follow() -> None:

@@ -26,6 +26,7 @@ class DetailsDialog(Dialog[None]):
         self._board = board
         self._row = row
         self._facts = details.facts_of(row, board.clock(), board.glyphs)
+        self._more: tuple[details.Fact, ...] = ()
         self._log: list[str] | None = None
         self._body = Scrolled()
         found = details.copyable(row)
@@ -45,6 +46,11 @@ class DetailsDialog(Dialog[None]):
         self._facts = details.facts_of(row, self._board.clock(), self.glyphs)
         self.fill()
 
+    def add_facts(self, facts: Iterable[details.Fact]) -> None:
+        """Add what took a moment to find out."""
+        self._more = tuple(facts)
+        self.fill()
+
     def show_log(self, text: str) -> None:
         """Add a job's log below its facts."""
         self._log = clean_lines(text.rstrip(), self.glyphs)[-MAX_LOG_LINES:]
@@ -52,9 +58,10 @@ class DetailsDialog(Dialog[None]):
 
     def fill(self) -> None:
         width = max(20, min(104, self.size.width) - 6)
-        label_width = max((cell_len(fact.label) for fact in self._facts), default=0) + 2
+        facts = (*self._facts, *self._more)
+        label_width = max((cell_len(fact.label) for fact in facts), default=0) + 2
         lines: list[Line] = []
-        for fact in self._facts:
+        for fact in facts:
             parts = wrap(fact.value, max(8, width - label_width))
             lines.append(((fact.label.ljust(label_width), "faint"), (parts[0], fact.look)))
             lines += [((" " * label_width, ""), (part, fact.look)) for part in parts[1:]]

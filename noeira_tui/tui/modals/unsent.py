@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.widget import Widget
 
 from noeira_tui.overview.picture import Overview
 from noeira_tui.tui import figures
+from noeira_tui.tui.actions import dialog_binding
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog, Scrolled
 from noeira_tui.tui.text import Line, clean, wrap
 
 
-class UnsentDialog(Dialog[None]):
-    """The answer with its reasons, one a line."""
+class UnsentDialog(Dialog[bool]):
+    """The answer with its reasons, one a line; dismissed with True when what is not sent is to be pushed."""
 
-    def __init__(self, overview: Overview, glyphs: Glyphs) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [dialog_binding("push_unsent", "push")]
+
+    def __init__(self, overview: Overview, glyphs: Glyphs, *, offers_push: bool) -> None:
         safe = overview.safe_to_destroy
         super().__init__(
             "Safe to destroy" if safe else "Not safe to destroy", glyphs, tone="good" if safe else "trouble"
@@ -24,11 +29,20 @@ class UnsentDialog(Dialog[None]):
         if not safe:
             self.add_class("unsafe")
         self._overview = overview
+        self._offers_push = offers_push
         self._body = Scrolled()
         self.copied = "\n".join(clean(reason) for reason in overview.unsafe_because)
 
     def contents(self) -> Iterable[Widget]:
         yield self._body
+
+    def keys(self) -> Line:
+        push: Line = (("u", "accent"), (" push what is not sent  ", "quiet")) if self._offers_push else ()
+        return (*push, *super().keys())
+
+    def action_push(self) -> None:
+        if self._offers_push:
+            self.dismiss(True)
 
     def fill(self) -> None:
         width = max(20, min(76, self.size.width - 8) - 4)

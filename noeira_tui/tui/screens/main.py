@@ -36,14 +36,19 @@ from noeira_tui.tui.widgets.row_list import RowList
 if TYPE_CHECKING:
     from noeira_tui.core.errors import NoeiraError
     from noeira_tui.jobs.records import JobRecord
-    from noeira_tui.overview.picture import DatasetView
     from noeira_tui.tui.operations import Operations
+    from noeira_tui.tui.things import Verdict
+    from noeira_tui.tui.verification import Verification
 
 TABS_BELOW = 100
 LIST_BELOW = 60
 """Widths, in columns, below which the panes become tabs, and one list."""
 VERDICT_AFTER_S = 0.08
-"""How long the cursor rests on a dataset before the box is asked what can be done with it."""
+"""How long the cursor rests on a thing before the box is asked what can be done with it."""
+AGES_EVERY_S = 1.0
+AGES_EVERY_OVER_SSH_S = 5.0
+VERIFYING_EVERY_S = 0.5
+"""How often ages are told anew while a recording is watched, and how far a verification is."""
 
 
 class MainScreen(Screen[None]):
@@ -63,9 +68,11 @@ class MainScreen(Screen[None]):
         self.painter = Painter(self)
         self.errands = Errands(self.post_message)
         self.watcher = Watcher(box, self.post_message, over_ssh=over_ssh)
+        self._over_ssh = over_ssh
         self._box = box
         self._operations: Operations | None = None
-        self._verdict: tuple[DatasetView, str | None, str | None] | None = None
+        self._verification: Verification | None = None
+        self._verdict: Verdict | None = None
         self._told: set[str] = set()
 
     def compose(self) -> ComposeResult:
@@ -89,6 +96,17 @@ class MainScreen(Screen[None]):
     def _begin(self) -> None:
         gc.enable()  # `open_app` let it rest
         self.watcher.start()
+        self.set_interval(AGES_EVERY_OVER_SSH_S if self._over_ssh else AGES_EVERY_S, self._tell_ages)
+        self.set_interval(VERIFYING_EVERY_S, self._tell_verifying)
+
+    def _tell_ages(self) -> None:
+        """A watch tells how long ago it sent something: its words age without anything happening."""
+        if self.board.has_watches:
+            self.painter.paint_jobs()
+
+    def _tell_verifying(self) -> None:
+        if self.is_verifying:
+            self.painter.paint_notes()
 
     def on_unmount(self) -> None:
         self.watcher.stop()
@@ -125,16 +143,33 @@ class MainScreen(Screen[None]):
         """What decides which actions can be used now."""
         row = self.current
         verdict = self._verdict
-        known = verdict is not None and row is not None and row.subject == verdict[0]
+        known = verdict if verdict is not None and row is not None and row.subject == verdict.thing else None
         return Situation(
             place=self.place,
             row=row,
-            marked=len(self.list.marked) if self.place is Place.CATALOG else 0,
+            marked=len(self.list.marked),
             job=self.board.job_of(row),
             read_only=self.read_only,
-            pull_refusal=verdict[1] if known and verdict is not None else None,
-            push_refusal=verdict[2] if known and verdict is not None else None,
+            pull_refusal=known.pull if known else None,
+            push_refusal=known.push if known else None,
+            watch_refusal=known.watch if known else None,
+            verify_refusal=known.verify if known else None,
+            packs_to_fetch=len(self.board.packs_to_fetch()),
+            verifying=self.is_verifying,
         )
+
+    @property
+    def verification(self) -> Verification:
+        """What verifies asset packs."""
+        if self._verification is None:
+            from noeira_tui.tui.verification import Verification
+
+            self._verification = Verification(self, self._box)
+        return self._verification
+
+    @property
+    def is_verifying(self) -> bool:
+        return self._verification is not None and self._verification.is_running
 
     def go_to(self, place: Place) -> None:
         """Put the keyboard into a list, and show it where only one is shown."""
@@ -148,13 +183,6 @@ class MainScreen(Screen[None]):
             keys = [row.key for row in target.rows]
             target.move_to(keys.index(f"heading:{place}") if f"heading:{place}" in keys else 0)
         self.painter.paint()
-
-    @property
-    def _shown_pane(self) -> Place:
-        for name in PANES:
-            if self.query_one(f"#{name.value}", Pane).has_class("-shown"):
-                return name
-        return Place.CATALOG
 
     @property
     def shown_pane(self) -> Place:
@@ -176,13 +204,13 @@ class MainScreen(Screen[None]):
             self.looking, self._seen_whole = False, True
         for warning in message.overview.warnings:
             self.tell_once(warning)
-        self._verdict = None
         self.painter.paint()
         if is_first:
             # What the service said may have brought other trouble to the top.
             for place in PANES:
                 self.pane(place).list.begin_at_top()
-        self._ask_verdict()
+        # What was said before stands until the box is heard again.
+        self._ask_verdict(anew=True)
 
     def on_look_failed(self, message: LookFailed) -> None:
         self.looking = False
@@ -199,6 +227,8 @@ class MainScreen(Screen[None]):
             self._tell_ended(job)
         if ended:
             self.watcher.look_now()
+        if len(before) != len(message.jobs) or ended:
+            self._ask_verdict(anew=True)
         if self._operations is not None:
             self._operations.follow()
         self.painter.paint_lists()
@@ -215,7 +245,10 @@ class MainScreen(Screen[None]):
         message.then()
 
     def on_errand_failed(self, message: ErrandFailed) -> None:
-        self.show_error(message.error)
+        if message.otherwise is not None:
+            message.otherwise(message.error)
+        else:
+            self.show_error(message.error)
 
     def _tell_ended(self, job: JobRecord) -> None:
         if job.state == "done":
@@ -309,29 +342,25 @@ class MainScreen(Screen[None]):
         """Put text on the clipboard of the user's terminal; what is no UTF-8 is escaped."""
         self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
 
-    def _ask_verdict(self) -> None:
-        """Ask the box what can be done with the highlighted dataset, once the cursor rests."""
+    def _ask_verdict(self, *, anew: bool = False) -> None:
+        """Ask the box what can be done with the highlighted thing, once the cursor rests."""
         row = self.current
-        if row is None or row.is_heading or row.place is not Place.CATALOG:
+        if row is None or row.is_heading or row.place is Place.JOBS:
             return
-        from noeira_tui.overview.picture import DatasetView
+        from noeira_tui.tui import things
 
-        assert isinstance(row.subject, DatasetView)
-        dataset = row.subject
-        if self._verdict is not None and self._verdict[0] == dataset:
+        thing = things.thing_of(row)
+        if thing is None or (not anew and self._verdict is not None and self._verdict.thing == thing):
             return
 
         def ask() -> None:
             now = self.current
-            if now is None or now.subject != dataset:
-                return
-            self.errands.run(
-                lambda: (dataset, self._box.can_pull(dataset), self._box.can_push(dataset)), self._take_verdict
-            )
+            if now is not None and now.subject == thing:
+                self.errands.run(lambda: things.verdict(self._box, thing), self._take_verdict)
 
         self.set_timer(VERDICT_AFTER_S, ask)
 
-    def _take_verdict(self, verdict: tuple[DatasetView, str | None, str | None]) -> None:
+    def _take_verdict(self, verdict: Verdict) -> None:
         self._verdict = verdict
         self.painter.paint_row()
 

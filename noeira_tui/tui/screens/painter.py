@@ -40,20 +40,30 @@ class Painter:
         board, glyphs = self._screen.board, self._screen.board.glyphs
         mode = self._screen.width_mode
         top: tuple[Line, ...] = ()
+        packs_top: tuple[Line, ...] = ()
         if board.overview is not None:
             top = headline.banner(board.overview.service, board.clock(), glyphs)
+            packs_top = headline.packs_banner(board.overview, glyphs)
         if mode == "list":
             plain = self._screen.query_one("#everything", Pane)
-            plain.list.show(board.plain_list() if board.overview else (), top=top, empty=self._empty(Place.CATALOG))
+            rows = board.plain_list() if board.overview else ()
+            plain.list.show(rows, top=(*top, *packs_top), empty=self._empty(Place.CATALOG))
             plain.show_title((), self._note(self._screen.place))
         else:
             for place in PANES:
                 found = board.rows(place)
-                above = top if place is Place.CATALOG and found else ()
+                above = {Place.CATALOG: top, Place.PACKS: packs_top}.get(place, ()) if found else ()
                 empty = (*top, *self._empty(place)) if place is Place.CATALOG else self._empty(place)
                 self._screen.pane(place).list.show(found, top=above, empty=empty)
         for place in PANES:
             self._screen.query_one(f"#{place.value}", Pane).show_title(self._title(place, mode), self._note(place))
+
+    def paint_notes(self) -> None:
+        """What the lower borders of the three lists say."""
+        for place in PANES:
+            self._screen.query_one(f"#{place.value}", Pane).show_note(self._note(place))
+        if self._screen.width_mode == "list":
+            self._screen.query_one("#everything", Pane).show_note(self._note(self._screen.place))
 
     def _title(self, place: Place, mode: str) -> Line:
         """A pane's title; where panes are tabs, those of all three in one line."""
@@ -81,9 +91,11 @@ class Painter:
             shown, whole = len(self._screen.board.rows(place)), len(self._screen.board.all_rows(place))
             pieces += [("/", "accent"), (cut(clean(needle, glyphs), 24, glyphs), "strong")]
             pieces.append((f" {shown} of {whole}", "quiet"))
-        marked = len(self._screen.pane(place).list.marked) if place is Place.CATALOG else 0
+        marked = len(self._screen.pane(place).list.marked)
         if marked:
             pieces += [("   " if pieces else "", ""), (f"{marked} marked", "accent")]
+        if place is Place.PACKS and self._screen.is_verifying:
+            pieces += [("   " if pieces else "", ""), *self._screen.verification.told()]
         return tuple(pieces)
 
     def _empty(self, place: Place) -> tuple[Line, ...]:

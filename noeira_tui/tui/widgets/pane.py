@@ -45,6 +45,10 @@ class Pane(Vertical):
         if title != self._title:
             self._title = title
             self._draw_title()
+        self.show_note(note)
+
+    def show_note(self, note: Line) -> None:
+        """Show a note in the lower border; an equal one causes no repaint."""
         if note != self._note:
             self._note = note
             self.border_subtitle = title_content(note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from rich.segment import Segment
 from rich.style import Style
@@ -159,6 +159,12 @@ class RowList(ScrollView, inherit_bindings=False):
         self._marked ^= {row.key}
         self._refresh_row(self._cursor)
         self.move_by(1)
+
+    def toggle_marks(self, keys: Iterable[str]) -> None:
+        """Mark all of these rows, or none of them when all were marked."""
+        these = {row.key for row in self._rows} & set(keys)
+        self._marked = self._marked - these if these <= self._marked else self._marked | these
+        self.refresh()
 
     def clear_marks(self) -> None:
         if self._marked:
