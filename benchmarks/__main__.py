@@ -12,7 +12,7 @@ from benchmarks.rows import ALL, Bench, Row
 from benchmarks.store import running_store
 from noeira_tui.core.quantity import parse_size, show_size
 
-_HEAD = "| work | against | ours | theirs | ratio | goal | |\n|---|---|---|---|---|---|---|"
+_HEAD = "| work | against | ours | theirs | ratio | goal | | processor time |\n|---|---|---|---|---|---|---|---|"
 
 
 def main() -> None:
@@ -47,12 +47,17 @@ def _arguments() -> argparse.Namespace:
 
 def _about(size: int, rounds: int) -> str:
     machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    return f"{show_size(size)} of random bytes, nginx on loopback, medians of {rounds}; {machine}."
+    return f"{show_size(size)} of random bytes, nginx on loopback, medians of {rounds}; {machine}, {_load()}."
+
+
+def _load() -> str:
+    return f"load {os.getloadavg()[0]:.1f} when it began"
 
 
 def _line(row: Row) -> str:
     mark = {True: "✓", False: "✗", None: ""}[row.met]
-    return f"| {row.work} | {row.against} | {row.ours} | {row.theirs} | {row.ratio or ''} | {row.target} | {mark} |"
+    cells = (row.work, row.against, row.ours, row.theirs, row.ratio or "", row.target, mark, row.processor)
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

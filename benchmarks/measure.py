@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -28,26 +29,44 @@ class MissingToolError(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """The median of several runs of one tool; `seconds` is None when it is not installed."""
+    """The medians of several runs of one tool; `seconds` is None when it is not installed.
+
+    `processor_s` is the time that its processes had a core: the same on a busy machine as on an idle one.
+    """
 
     name: str
     seconds: float | None
     runs: tuple[float, ...] = field(default=())
+    processor_s: float | None = None
 
 
 def compare(sides: Mapping[str, Run], rounds: int) -> dict[str, Side]:
     """Run all sides in turn, `rounds` times."""
     taken: dict[str, list[float]] = {name: [] for name in sides}
+    used: dict[str, list[float]] = {name: [] for name in sides}
     missing: set[str] = set()
     for _ in range(rounds):
         for name, run in sides.items():
             if name in missing:
                 continue
+            before = _processor_s()
             try:
                 taken[name].append(run())
             except MissingToolError:
                 missing.add(name)
-    return {name: Side(name, statistics.median(runs) if runs else None, tuple(runs)) for name, runs in taken.items()}
+            else:
+                used[name].append(_processor_s() - before)
+    return {name: Side(name, _median(runs), tuple(runs), _median(used[name])) for name, runs in taken.items()}
+
+
+def _median(values: list[float]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def _processor_s() -> float:
+    """What the processes that were waited for so far have used."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def timed(*commands: list[str]) -> float:
