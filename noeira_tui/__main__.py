@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one call and return its exit code."""
+    """Run one call and return its exit code. Whoever reads its output may be gone: that is 1, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    _fill_closed_streams()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        # While the command was still being imported.
+        return 130
+    except OSError as err:
+        # Neither the result nor even an error could be told, as on a full disk.
+        _silence_stdout()
+        if not isinstance(err, BrokenPipeError):
+            sys.stderr.write(f"The system refused: {err.strerror or err}.\n")
+        return 1
+    return code
+
+
+def _run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         from noeira_tui import __version__
 
@@ -21,6 +39,19 @@ def main(arguments: list[str] | None = None) -> int:
     from noeira_tui.cli.main import run
 
     return run(arguments)
+
+
+def _fill_closed_streams() -> None:
+    """Give a call that was started with `>&-` or `2>&-` somewhere to write to."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  for the rest of the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from complaining about unwritten output at exit."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
 
 
 if __name__ == "__main__":

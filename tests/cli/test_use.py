@@ -68,6 +68,41 @@ def test_without_a_terminal_the_app_says_so_and_is_exit_2(root: Path) -> None:
         assert "\x1b" not in ran.stdout + ran.stderr
 
 
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("doctor",), ("catalog", "list", "--json")])
+@pytest.mark.parametrize("place", ["pipe", "/dev/full"])
+def test_output_that_nobody_takes_is_exit_1_without_a_traceback(
+    root: Path, place: str, arguments: tuple[str, ...]
+) -> None:
+    if place == "pipe":
+        reading, writing = os.pipe()
+        os.close(reading)
+    elif Path(place).exists():
+        writing = os.open(place, os.O_WRONLY)
+    else:
+        pytest.skip("this system has no full device")
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", "noeira_tui", *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=root,
+        )
+    finally:
+        os.close(writing)
+    assert ran.returncode == 1, ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+
+
+def test_closed_streams_are_no_crash(root: Path) -> None:
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        line = f'"{sys.executable}" -m noeira_tui catalog list {closed}'
+        ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=root)
+        assert ran.returncode == 2, "the missing setting, as with open streams"
+        assert "Traceback" not in ran.stderr
+
+
 def test_version_imports_nothing_heavy() -> None:
     code = (
         "import sys; from noeira_tui.__main__ import main; main(['--version']);"
