@@ -50,7 +50,8 @@ class BoxS3:
             or place.endpoint
         )
         region = environ.get("AWS_REGION") or self._session.get_config_variable("region") or place.region
-        style = environ.get("AWS_S3_ADDRESSING_STYLE") or ("path" if endpoint else "auto")
+        # Left to itself, botocore signs URLs for Amazon's global address, whatever the region.
+        style = environ.get("AWS_S3_ADDRESSING_STYLE") or ("path" if endpoint else "virtual")
         client = self._session.create_client(
             "s3",
             region_name=region or "us-east-1",

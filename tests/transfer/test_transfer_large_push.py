@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import boto3
@@ -21,6 +22,7 @@ from noeira_tui.catalog.wire import RowStatus, ServiceFacts
 from noeira_tui.core.errors import CancelledError, NoeiraError, StorageRefusedError, TransferError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import Settings
+from noeira_tui.transfer.boxs3 import find_box_s3
 from noeira_tui.transfer.facts import FileStamp, TransferContext
 from noeira_tui.transfer.objectplace import ObjectPlace
 from tests.support.service_fixture import RunningService
@@ -225,3 +227,44 @@ SIGNED = "X-Amz-Credential=AKID%2F20260101%2F{region}%2Fs3%2Faws4_request&X-Amz-
 )  # fmt: skip
 def test_place_behind_a_url(url: str, endpoint: str | None, region: str | None) -> None:
     assert ObjectPlace.behind(url, "b", "k/x.h5") == ObjectPlace("b", "k/x.h5", endpoint, region)
+
+
+R2 = ObjectPlace("bucket", "k/x.h5", "https://a.r2.cloudflarestorage.com", "auto")
+AMAZON = ObjectPlace("bucket", "k/x.h5", None, None)
+
+
+@pytest.mark.parametrize(
+    ("place", "environ", "url", "region"),
+    [
+        (R2, {}, "https://a.r2.cloudflarestorage.com/bucket/k/x.h5", "auto"),
+        (R2, {"AWS_REGION": "weur"}, "https://a.r2.cloudflarestorage.com/bucket/k/x.h5", "weur"),
+        (R2, {"AWS_DEFAULT_REGION": "enam"}, "https://a.r2.cloudflarestorage.com/bucket/k/x.h5", "enam"),
+        (R2, {"AWS_ENDPOINT_URL": "http://inside:9000"}, "http://inside:9000/bucket/k/x.h5", "auto"),
+        (R2, {"AWS_S3_ADDRESSING_STYLE": "virtual"}, "https://bucket.a.r2.cloudflarestorage.com/k/x.h5", "auto"),
+        (AMAZON, {"AWS_REGION": "eu-west-1"}, "https://bucket.s3.eu-west-1.amazonaws.com/k/x.h5", "eu-west-1"),
+    ],
+)
+def test_endpoint_region_and_style(
+    place: ObjectPlace, environ: dict[str, str], url: str, region: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The usual variables first, then what the service's own URL says."""
+    for variable, value in {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "s3cret", **environ}.items():
+        monkeypatch.setenv(variable, value)
+    box = find_box_s3()
+    assert box is not None and box.found_by == "env"
+    signed = urlsplit(box.at(place).part_url("upload", 3))
+    query = parse_qs(signed.query)
+    assert f"{signed.scheme}://{signed.netloc}{signed.path}" == url
+    assert query["X-Amz-Credential"][0].split("/")[2] == region
+    assert (query["partNumber"], query["uploadId"]) == (["3"], ["upload"])
+    assert "s3cret" not in signed.query
+
+
+def test_without_the_s3_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With nothing to use it for it is not missed; with keys it is named."""
+    monkeypatch.setitem(sys.modules, "botocore.session", None)
+    assert find_box_s3() is None
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    with pytest.raises(TransferError, match="AWS_ACCESS_KEY_ID is set") as caught:
+        find_box_s3()
+    assert "botocore" in caught.value.hint
