@@ -6,8 +6,10 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import PurePath
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakKeyDictionary
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter, NoColor
@@ -20,6 +22,9 @@ from noeira_tui.tui.screens.painter import SHORT_FROM, TALL_FROM
 from noeira_tui.tui.styles import style_sheet
 from noeira_tui.tui.themes import DARK, LIGHT, look_variables
 from noeira_tui.tui.threads import is_over_ssh
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
 
 Clock = Callable[[], float]
 
@@ -45,6 +50,7 @@ class NoeiraApp(App[None]):
         self._board = Board(glyphs, clock)
         self._read_only = read_only
         self._over_ssh = is_over_ssh()
+        self._typed_for: WeakKeyDictionary[events.Key, Widget | None] = WeakKeyDictionary()
         if self._over_ssh:
             self.animation_level = "none"
         self.register_theme(DARK)
@@ -63,6 +69,22 @@ class NoeiraApp(App[None]):
         filters = list(super().get_line_filters())
         # NO_COLOR means none at all: Textual's own filter would still write shades of grey.
         return [*filters, _NO_COLOR] if self.no_color else filters
+
+    async def on_event(self, event: events.Event) -> None:
+        """Give a key that was typed before the keyboard moved to the widget it was meant for.
+
+        Keys typed fast, or sent together by a slow link, are all handed to the widget that has the keyboard when they
+        arrive. When the first one opens the filter, the others would come back as commands: `/quad` would quit.
+        """
+        if isinstance(event, events.Key):
+            focused = self.focused
+            if not event.is_forwarded:
+                self._typed_for[event] = focused
+            elif focused is not None and self._typed_for.get(event, focused) is not focused:
+                self._typed_for[event] = focused
+                focused._forward_event(event)
+                return
+        await super().on_event(event)
 
     def action_leave(self) -> None:
         self.main_screen.act("quit")

@@ -181,7 +181,7 @@ class Operations:
 
     def _filter(self) -> None:
         screen = self._screen
-        screen.call_later(screen.pane(screen.place).open_filter, screen.board.filters.get(screen.place, ""))
+        screen.pane(screen.place).open_filter(screen.board.filters.get(screen.place, ""))
 
     def _mark(self) -> None:
         rows, row = self._screen.list, self._screen.current

@@ -84,14 +84,14 @@ class Transfers:
         if not lacking:
             self._ask_to_overwrite(allowed, frozenset())
             return
-        projects = sorted({view.project for view in lacking})
+        projects, glyphs = sorted({view.project for view in lacking}), self._screen.board.glyphs
         where = overview.projects_dir if overview else ""
         self._confirm(
             f"Make {figures.count(len(projects), 'project')} on this box?",
             [
                 f"A recording goes into its project's folder below {where}. This box lacks: {', '.join(projects)}.",
                 *(
-                    f"{name_of(view)}, {figures.size(view.bytes_to_fetch, self._screen.board.glyphs)}"
+                    f"{name_of(view)}, {figures.size(view.bytes_to_fetch or view.size_bytes, glyphs)}"
                     for view in lacking
                 ),
             ],
@@ -191,19 +191,20 @@ class Transfers:
         board = self._screen.board
         if board.overview is None:
             return
-        unsent = [
-            thing
-            for thing in things.unsent_things(board.overview)
-            if not isinstance(thing, RecordingView) or board.watch_of(thing) is None
-        ]
+        unsent = [thing for thing in things.unsent_things(board.overview) if not self._is_watched(thing)]
         if not unsent:
             self._screen.tell("All of it is on its way: the watches send it.")
         self.judge(unsent, partial(things.push_refusal, self._box), "pushed", self._ask_to_push_unsent)
 
+    def _is_watched(self, thing: Thing) -> bool:
+        return isinstance(thing, RecordingView) and self._screen.board.watch_of(thing) is not None
+
     def _ask_to_push_unsent(self, allowed: list[Thing]) -> None:
         board = self._screen.board
         taken = {view.id for view in board.overview.datasets if view.name} if board.overview else set()
-        starts, lines, left = list[Start](), list[str](), list[str]()
+        starts, lines = list[Start](), list[str]()
+        watched = filter(self._is_watched, things.unsent_things(board.overview) if board.overview else ())
+        left = [f"{name_of(thing)}: its watch sends it" for thing in watched]
         total = 0
         for thing in allowed:
             assert isinstance(thing, RecordingView | DatasetView)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from textual import events
+
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobState
 from noeira_tui.tui.modals.details import DetailsDialog
 from noeira_tui.tui.rows import Place
+from noeira_tui.tui.widgets.filter_line import FilterLine
 from noeira_tui.tui.widgets.painted import Painted
 from tests.tui.driving import WIDE, driving
 from tests.tui.fake_box import NOW, FakeBox, dataset, digest, job, overview, sample
@@ -97,6 +100,17 @@ async def test_a_filter_in_the_tree_keeps_the_projects_of_what_matches() -> None
     async with driving() as app:
         await app.press("1", "/", *"missing")
         await app.until(lambda: app.names(Place.PROJECTS) == ["pusht", "expert"])
+
+
+async def test_what_is_typed_fast_after_the_slash_is_no_command() -> None:
+    async with driving() as app:
+        # All at once, as a slow link delivers them: `u` pushes and `q` quits when they are taken for commands.
+        for key, character in (("slash", "/"), *((letter, letter) for letter in "pusqu")):
+            app.app.post_message(events.Key(key, character))
+        await app.until(lambda: app.main.board.filters.get(Place.CATALOG) == "pusqu")
+        assert app.app.is_running
+        assert not app.asked("push") and not app.asked("pull")
+        assert app.main.query_one(FilterLine).has_focus
 
 
 async def test_a_filter_works_on_jobs_too() -> None:

@@ -21,6 +21,10 @@ class ConfirmDialog(Dialog[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,right,h,l,tab,shift+tab", "switch", show=False),
         Binding("enter", "answer", show=False),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("pagedown,ctrl+d", "scroll(10)", show=False),
+        Binding("pageup,ctrl+u", "scroll(-10)", show=False),
     ]
 
     def __init__(self, question: str, lines: Iterable[str], yes: str, glyphs: Glyphs) -> None:
@@ -64,6 +68,9 @@ class ConfirmDialog(Dialog[bool]):
     def action_switch(self) -> None:
         self.agrees = not self.agrees
         self._show_choice()
+
+    def action_scroll(self, lines: int) -> None:
+        self._body.scroll_relative(y=lines, animate=False)
 
     def action_answer(self) -> None:
         self.dismiss(self.agrees)

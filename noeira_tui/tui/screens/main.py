@@ -204,6 +204,8 @@ class MainScreen(Screen[None]):
             self.looking, self._seen_whole = False, True
         for warning in message.overview.warnings:
             self.tell_once(warning)
+        if self._operations is not None:
+            self._operations.follow()
         self.painter.paint()
         if is_first:
             # What the service said may have brought other trouble to the top.

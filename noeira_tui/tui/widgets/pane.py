@@ -70,17 +70,15 @@ class Pane(Vertical):
         """The note in the lower border as plain text."""
         return "".join(text for text, _ in self._note)
 
-    async def open_filter(self, needle: str) -> None:
-        """Put the keyboard into the filter line."""
+    def open_filter(self, needle: str) -> None:
+        """Put the keyboard into the filter line, at once: what is typed next must not be taken for commands."""
         from noeira_tui.tui.widgets.filter_line import FilterLine
 
-        lines = self.query(FilterLine)
-        if lines:
-            lines.first().focus()
-            return
-        line = FilterLine(clean(needle, self._glyphs))
-        await self.mount(line)
-        line.focus()
+        line = next(iter(self.query(FilterLine)), None)
+        if line is None:
+            line = FilterLine(clean(needle, self._glyphs))
+            self.mount(line)
+        self.screen.set_focus(line)
 
     async def close_filter(self) -> None:
         """Take the filter line away and give the keyboard back to the list."""
