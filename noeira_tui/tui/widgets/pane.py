@@ -74,6 +74,10 @@ class Pane(Vertical):
         """Put the keyboard into the filter line, at once: what is typed next must not be taken for commands."""
         from noeira_tui.tui.widgets.filter_line import FilterLine
 
+        if not self.is_attached:
+            # Typed while the app was still being put together.
+            self.call_later(self.open_filter, needle)
+            return
         line = next(iter(self.query(FilterLine)), None)
         if line is None:
             line = FilterLine(clean(needle, self._glyphs))
