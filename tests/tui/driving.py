@@ -36,9 +36,9 @@ class Driver:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
 
-    async def until(self, true: Callable[[], object], what: str = "") -> None:
+    async def until(self, true: Callable[[], object], what: str = "", *, deadline_s: float = 10) -> None:
         """Wait until something is true; fail after ten seconds."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + deadline_s
         while not true():
             assert time.monotonic() < deadline, f"never became true: {what or true}"
             await self.pilot.pause(0.01)

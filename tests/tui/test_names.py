@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from noeira_tui.assets.compare import FileProblem, Trouble
 from noeira_tui.core.errors import NoeiraError
+from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobFailure, JobState
+from noeira_tui.overview.packfacts import PackFacts
 from noeira_tui.overview.picture import ProjectView, ServiceView
+from noeira_tui.recordings.compare import FileComparison, FileState
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.text import clean
 from tests.tui.driving import NARROW, WIDE, driving
@@ -16,16 +22,25 @@ from tests.tui.fake_box import WEIRD_NAMES, FakeBox, dataset, job, overview, pac
 
 def weird_box(name: str) -> FakeBox:
     """A box where everything that can have a name has this one."""
+    files = (
+        FileComparison(name, FileState.DIVERGED, 5, None, name),
+        FileComparison(name, FileState.HELD, 5, None, name),
+    )
+    problems = (FileProblem(name, Trouble.MODIFIED),)
     picture = overview(
         box=name,
         service=ServiceView(f"https://{name}", False, error=name, error_title=name, hint=name),
         projects=(
             ProjectView(
                 name,
-                here=True,
-                on_service=False,
+                here=False,
+                on_service=True,
                 description=name,
-                recordings=(recording(name, name, State.INVALID, 3, detail=name, problems=(name,)),),
+                recordings=(
+                    recording(
+                        name, name, State.DIVERGED, 3, detail=name, problems=(name,), comparison=files, here=True
+                    ),
+                ),
                 wants=(name,),
                 problem=name,
             ),
@@ -34,11 +49,19 @@ def weird_box(name: str) -> FakeBox:
             dataset(name, State.MODIFIED, name=name, version=name, detail=name, columns=name, filename=name),
             dataset(f"local {name}", State.LOCAL, detail=name),
         ),
-        packs=(pack(name, name, State.MISSING, 5, name),),
+        packs=(
+            pack(name, name, State.MODIFIED, 5, name, problems=problems, locator=name, installed_version=name),
+            pack(f"{name} too", name, State.MISSING, 5, name),
+        ),
         warnings=(name,),
     )
-    box = FakeBox(picture=picture, log_text=name)
-    box.set_jobs(job(1, "catalog-pull", name, JobState.FAILED, failure=JobFailure(name, name, name)))
+    facts = PackFacts(name, name, True, name, 1, 1, (Path(name),), (Path(name),))
+    box = FakeBox(picture=picture, log_text=name, facts=facts)
+    box.set_jobs(
+        job(1, "catalog-pull", name, JobState.FAILED, failure=JobFailure(name, name, name)),
+        job(2, "dataset-watch", f"other/{name}", JobState.RUNNING, progress=ProgressSnapshot(phase=name)),
+        job(3, "assets-pull", f"{name}, {name}", JobState.QUEUED),
+    )
     return box
 
 
@@ -51,14 +74,20 @@ async def test_a_name_is_literal_on_every_screen(index: int) -> None:
         for place_key, place in (("1", Place.PROJECTS), ("2", Place.CATALOG), ("3", Place.PACKS), ("4", Place.JOBS)):
             await app.press(place_key)
             await app.until(lambda: shown in app.screen_text(), name)
-            assert clean(name) in app.names(place)[0]
+            assert any(clean(name) in one for one in app.names(place))
             await app.press("enter")
             await app.until(lambda: app.app.screen is not app.main)
             await app.until(lambda: shown in app.screen_text(), name)
             await app.press("y", "escape")
             await app.until(lambda: app.app.screen is app.main)
         # The confirmation, the question for a name, the reasons, a filter with it, an error and a toast.
-        for keys in (("2", "g", "p"), ("G", "u"), ("D",), ("ctrl+p",), ("?",)):
+        # Of a recording: the project it would make, what it would overwrite here and there; of packs what they lose.
+        recording_row = ("1", "home", "down")
+        dialogs = (
+            ("2", "home", "p"), ("end", "u"), ("D",), ("D", "u"), ("ctrl+p",), ("?",),
+            (*recording_row, "p"), (*recording_row, "p", "tab", "enter"), (*recording_row, "u"), ("3", "end", "p"),
+        )  # fmt: skip
+        for keys in dialogs:
             await app.press(*keys)
             await app.until(lambda: app.app.screen is not app.main)
             await app.pilot.pause()

@@ -229,6 +229,9 @@ class MainScreen(Screen[None]):
             self._tell_ended(job)
         if ended:
             self.watcher.look_now()
+        if ended:
+            # It may have been refused only because of that job.
+            self._verdict = None
         if len(before) != len(message.jobs) or ended:
             self._ask_verdict(anew=True)
         if self._operations is not None:
