@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
+from noeira_tui.assets.compare import FileProblem, Trouble
 from noeira_tui.core.states import State
+from noeira_tui.overview.packfacts import PackFacts
 from noeira_tui.overview.picture import ServiceView
 from noeira_tui.tui.app import NoeiraApp, make_app
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS, Glyphs
-from tests.tui.fake_box import NOW, FakeBox, frozen_clock, overview, sample, sample_jobs
+from tests.tui.fake_box import NOW, ROOT, FakeBox, frozen_clock, overview, pack, sample, sample_jobs, watch_job
 
 NARROW = (80, 24)
 WIDE = (140, 40)
@@ -25,6 +27,24 @@ def app_on(box: FakeBox, glyphs: Glyphs = SYMBOLS) -> NoeiraApp:
 def busy() -> FakeBox:
     box = FakeBox()
     box.set_jobs(*sample_jobs())
+    return box
+
+
+def watched() -> FakeBox:
+    """A recording that is watched, and packs with something to say."""
+    aloha = pack(
+        "aloha",
+        "v1",
+        State.PARTIAL,
+        77_000_000,
+        "1 of 3 files is gone: meshes/gripper.stl.",
+        problems=(FileProblem("meshes/gripper.stl", Trouble.GONE),),
+        installed_version="v1",
+        installed_at=NOW - 7200,
+    )
+    box = FakeBox(facts=PackFacts("HF_TOKEN", "environment", True, "", 2, 0, (ROOT / "sim/assets/aloha",)))
+    box.picture = replace(box.picture, packs=(*box.picture.packs[:2], aloha))
+    box.set_jobs(watch_job(), *sample_jobs())
     return box
 
 
@@ -104,6 +124,25 @@ class TestLooks:
 
     def test_details(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
         assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("j", "enter"))
+
+    def test_watched(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        to_cube = settled("1", "end", "up")
+        assert snap_compare(app_on(watched()), terminal_size=size, run_before=to_cube)
+
+    def test_packs(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(watched()), terminal_size=size, run_before=settled("3", "space", "space"))
+
+    def test_recording_details(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(watched()), terminal_size=size, run_before=settled("1", "end", "up", "enter"))
+
+    def test_pack_details(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(watched()), terminal_size=size, run_before=settled("3", "j", "enter"))
+
+    def test_unsent(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(watched()), terminal_size=size, run_before=settled("D"))
+
+    def test_make_project(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(watched()), terminal_size=size, run_before=settled("1", "j", "p"))
 
     def test_help(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
         assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("?"))
