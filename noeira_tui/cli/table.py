@@ -10,6 +10,8 @@ from shutil import get_terminal_size
 
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
 _GAP = "  "
+_MAX_PADDED = 60
+_MIN_CUT = 12
 
 
 def width(text: str) -> int:
@@ -24,19 +26,26 @@ def width(text: str) -> int:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> list[str]:
-    """The lines of a table; the columns in `right` are aligned to the right. The first column gives way on a narrow
-    terminal."""
+    """The lines of a table; the columns in `right` are aligned to the right.
+
+    On a narrow terminal the widest column gives way. Elsewhere nothing is cut, and one endless name does not push the
+    other rows' columns away.
+    """
     widths = [max(width(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    if sys.stdout.isatty():
-        room = get_terminal_size().columns - sum(widths[1:]) - len(_GAP) * (len(widths) - 1)
-        widths[0] = max(12, min(widths[0], room))
-    return [_line(row, widths, right) for row in (header, *rows)]
+    if not sys.stdout.isatty():
+        return [_line(row, [min(wide, _MAX_PADDED) for wide in widths], right, whole=True) for row in (header, *rows)]
+    over = sum(widths) + len(_GAP) * (len(widths) - 1) - get_terminal_size().columns
+    while over > 0 and max(widths) > _MIN_CUT:
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+        over -= 1
+    return [_line(row, widths, right, whole=False) for row in (header, *rows)]
 
 
-def _line(row: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:
+def _line(row: Sequence[str], widths: Sequence[int], right: frozenset[int], *, whole: bool) -> str:
     cells = []
     for column, text in enumerate(row):
-        text = cut(text, widths[column])
+        text = text if whole else cut(text, widths[column])
         pad = " " * (widths[column] - width(text))
         cells.append(pad + text if column in right else text + pad)
     return _GAP.join(cells).rstrip()
