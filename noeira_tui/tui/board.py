@@ -88,14 +88,15 @@ class Board:
                 if job.is_live:
                     (self._watches if is_watch(job) else self._moving)[key] = job
 
-    def take_verified(self, before: Iterable[PackStatus], found: Iterable[PackStatus]) -> None:
-        """Show what a verification found, for as long as looks see the packs as they were `before` it."""
+    def take_verified(self, found: Iterable[PackStatus]) -> None:
+        """Show what a verification found, for as long as looks see the packs as they do now."""
+        if self._looked is None:
+            return
         certain = {_identity(status): status for status in found}
-        for status in before:
-            if _identity(status) in certain:
-                self._verified[_identity(status)] = (status, certain[_identity(status)])
-        if self._looked is not None:
-            self.take_overview(self._looked)
+        for pack in self._looked.packs:
+            if _identity(pack) in certain:
+                self._verified[_identity(pack)] = (pack, certain[_identity(pack)])
+        self.take_overview(self._looked)
 
     def _with_verified(self, overview: Overview) -> Overview:
         """The picture with what was verified: a look does not open files, and cannot see every change."""

@@ -62,9 +62,9 @@ class Verification:
         )
 
     def _ended(self, found: tuple[PackStatus, ...]) -> None:
-        before, self._packs = self._packs, ()
+        self._packs = ()
         screen = self._screen
-        screen.board.take_verified(before, found)
+        screen.board.take_verified(found)
         screen.list.clear_marks()
         screen.painter.paint()
         bad = [status for status in found if status.problems]

@@ -111,6 +111,13 @@ async def test_verifying_never_blocks_and_names_the_files_that_differ() -> None:
         app.main.look_again()
         await app.until(lambda: len(app.asked("look")) > looks and not app.main.looking)
         assert app.status(key_of(app, "so101@v2")) == "modified"
+        # Verified again, it is still what it is.
+        await app.press("v")
+        await app.until(lambda: len(app.asked("verify_packs")) == 2 and not app.main.is_verifying)
+        looks = len(app.asked("look"))
+        app.main.look_again()
+        await app.until(lambda: len(app.asked("look")) > looks and not app.main.looking)
+        assert app.status(key_of(app, "so101@v2")) == "modified"
         app.box.picture = overview(packs=(pack("so101", "v2", State.CURRENT, 41_000_000, installed_at=NOW),))
         app.main.look_again()
         await app.until(lambda: app.status(key_of(app, "so101@v2")) == "current")

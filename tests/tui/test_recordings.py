@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobState
-from noeira_tui.overview.picture import ProjectView
+from noeira_tui.overview.picture import ProjectView, ServiceView
 from noeira_tui.recordings.compare import FileComparison, FileState
+from noeira_tui.tui import threads
 from noeira_tui.tui.modals.confirm import ConfirmDialog
 from noeira_tui.tui.modals.details import DetailsDialog
 from noeira_tui.tui.rows import Place
@@ -128,6 +131,34 @@ async def test_a_watch_goes_on_and_off_and_the_row_shows_it() -> None:
         await app.until(lambda: app.asked("unwatch") == [("unwatch", "so101-tower/cube-in-bowl")])
         await app.until(lambda: app.status(CUBE) == "recording")
         await app.until(lambda: "watch off" in app.screen_text())
+
+
+async def test_a_live_recordings_episodes_are_counted_between_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "LIVE_EVERY_S", 0.05)
+    async with driving() as app:
+        picture = app.box.picture
+        tower = picture.projects[0]
+        more = replace(tower.recordings[0], episodes=13)
+        # As a look that asks nobody sees it: of the service it knows nothing, and nothing is called safe.
+        app.box.picture = replace(
+            picture,
+            projects=(replace(tower, recordings=(more, *tower.recordings[1:])), *picture.projects[1:]),
+            service=ServiceView("https://cloud.noeira.ai"),
+            unsafe_because=("nobody was asked",),
+        )
+        await app.until(lambda: "13 ep" in app.screen_text())
+        assert app.asked("look")[-1] == ("look", False)
+        assert "34 ms" in app.text("#header")
+        assert "nobody was asked" not in app.text("#status")
+
+
+async def test_nothing_is_counted_between_looks_where_nothing_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "LIVE_EVERY_S", 0.01)
+    async with driving(one(State.CURRENT)) as app:
+        looks = len(app.asked("look"))
+        for _ in range(20):
+            await app.pilot.pause(0.01)
+        assert len(app.asked("look")) == looks
 
 
 async def test_a_watch_of_another_root_is_not_taken_for_one_here() -> None:
