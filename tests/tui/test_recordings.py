@@ -161,6 +161,16 @@ async def test_nothing_is_counted_between_looks_where_nothing_is_recorded(monkey
         assert len(app.asked("look")) == looks
 
 
+async def test_what_a_watch_sent_makes_the_app_look_again() -> None:
+    box = FakeBox()
+    box.set_jobs(watch_job())
+    async with driving(box) as app:
+        looks = app.asked("look").count(("look", True))
+        watching = box.rows[0]
+        box.set_jobs(replace(watching, progress=replace(watching.progress, items_done=12)))
+        await app.until(lambda: app.asked("look").count(("look", True)) > looks)
+
+
 async def test_a_watch_of_another_root_is_not_taken_for_one_here() -> None:
     box = FakeBox()
     foreign = watch_job()

@@ -24,7 +24,7 @@ from noeira_tui.tui.messages import (
     LookStarted,
 )
 from noeira_tui.tui.ports import BoxLike
-from noeira_tui.tui.rows import Place, Row
+from noeira_tui.tui.rows import Place, Row, is_watch
 from noeira_tui.tui.screens.painter import Painter
 from noeira_tui.tui.text import clean, cut
 from noeira_tui.tui.threads import Errands, Watcher
@@ -227,7 +227,7 @@ class MainScreen(Screen[None]):
         ended = [job for job in message.jobs if not job.is_live and job.id in before and before[job.id].is_live]
         for job in ended:
             self._tell_ended(job)
-        if ended:
+        if ended or any(_sent_more(before.get(job.id), job) for job in message.jobs):
             self.watcher.look_now()
         if ended:
             # It may have been refused only because of that job.
@@ -392,3 +392,8 @@ class MainScreen(Screen[None]):
         self._seen_whole = False
         self.painter.paint_lines()
         self.watcher.look_now()
+
+
+def _sent_more(before: JobRecord | None, job: JobRecord) -> bool:
+    """Whether a watch sent an episode meanwhile: what the service has is another since."""
+    return before is not None and is_watch(job) and job.progress.items_done > before.progress.items_done
