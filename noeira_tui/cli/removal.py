@@ -5,16 +5,24 @@ from __future__ import annotations
 import sys
 
 from noeira_tui.catalog.remote import RemoteCatalog
+from noeira_tui.catalog.stored import stored_size
 from noeira_tui.cli.command import Cli
 from noeira_tui.cli.literal import literal
 from noeira_tui.cli.verify import doubt, hash_whole
-from noeira_tui.core.errors import CancelledError, ConfigError, DestinationError, VerificationError
+from noeira_tui.core.errors import (
+    CancelledError,
+    ConfigError,
+    DestinationError,
+    StorageRefusedError,
+    VerificationError,
+)
 from noeira_tui.core.quantity import show_size
 from noeira_tui.transfer.facts import FileStamp
 
 
 def remove_local(cli: Cli, dataset_id: str, *, yes: bool) -> int:
-    """Free the copy here, after hashing it from end to end and hearing the same digest from the service."""
+    """Free the copy here, after hashing it from end to end, hearing the same digest from the service, and the same size
+    from the store that has to hold the bytes."""
     with RemoteCatalog(cli.settings) as catalog:
         row = catalog.describe(dataset_id)
         path = catalog.local_path(row)
@@ -29,6 +37,13 @@ def remove_local(cli: Cli, dataset_id: str, *, yes: bool) -> int:
                 expected=row.sha256 or "",
                 actual=digest,
                 hint="Push it first, or delete it yourself if it is not wanted.",
+            )
+        stored = stored_size(catalog.client.get_dataset(row.id).download)
+        if stored != stamp.size_bytes:
+            raise StorageRefusedError(
+                f"The store holds {stored:,} bytes of {row.id}, not {stamp.size_bytes:,}: nothing was removed.",
+                status=200,
+                hint="Push it again, then free it.",
             )
         confirm(cli, f"Free {path}, {show_size(stamp.size_bytes)}? The service has the same bytes.", yes=yes)
         if FileStamp.of(path.stat()) != stamp:

@@ -19,7 +19,7 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from noeira_tui.core.errors import ConfigError
+from noeira_tui.core.errors import ConfigError, ServiceError
 from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.service.audit import Action, note
 from noeira_tui.service.database import DEFAULT_ACCOUNT, Database
@@ -117,11 +117,13 @@ class KeyStore:
             return [_facts(row, owner) for row, owner in found]
 
     def revoke(self, key_id: str) -> KeyFacts:
-        """Make a key invalid from now on; revoking it again changes nothing. Raises ConfigError for an unknown id."""
+        """Make a key invalid from now on; revoking it again changes nothing. Raises ServiceError for an unknown id."""
         with self._database.opened(), self._database.write() as session:
             row = session.get(ApiKey, key_id)
             if row is None:
-                raise ConfigError(f"There is no key {key_id!r}.", hint="`noeira-tui keys list` shows their ids.")
+                raise ServiceError(
+                    f"There is no key {key_id!r}.", title="No such key", hint="`noeira-tui keys list` shows their ids."
+                )
             if row.revoked_at is None:
                 row.revoked_at = now()
                 note(session, row.account_pk, None, Action.KEY_REVOKED, f"keys/{row.id}")

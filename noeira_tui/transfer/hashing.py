@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from noeira_tui.core.errors import SourceChangedError
+from noeira_tui.core.errors import SourceChangedError, TransferError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.facts import FileStamp
 
@@ -22,10 +23,12 @@ def hash_file(
     """The lower-case hex sha256 of a file and its stamp.
 
     `progress` advances by the bytes read. Raises SourceChangedError when the file changed or was replaced while it was
-    read, OSError when it cannot be read, CancelledError.
+    read, TransferError for a pipe or device, OSError when it cannot be read, CancelledError.
     """
     digest = hashlib.sha256()
-    with path.open("rb", buffering=0) as stream:
+    with open(path, "rb", buffering=0, opener=_open_without_waiting) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise TransferError(f"{path} is not a regular file.", title="Nothing to read")
         before = FileStamp.of(os.fstat(stream.fileno()))
         # Clearing a large buffer costs more than hashing a small file.
         buffer = memoryview(bytearray(min(CHUNK_BYTES, before.size_bytes + 1)))
@@ -42,6 +45,11 @@ def hash_file(
     if not before == after == FileStamp.of(path.stat()):
         raise SourceChangedError(f"{path} changed while it was read.", hint="Try again when nothing writes to it.")
     return digest.hexdigest(), before
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody writes to would hold the opening up for ever."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def hash_files(

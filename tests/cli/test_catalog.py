@@ -152,6 +152,17 @@ def test_rm_local_needs_proof_and_a_yes(cli: CommandLine, pushed: tuple[str, byt
     assert cli("catalog", "show", pushed[0], "--json").json["state"] == "remote", "freed on purpose is not missing"
 
 
+def test_rm_local_asks_the_store_itself(cli: CommandLine, pushed: tuple[str, bytes], service: RunningService) -> None:
+    path = Path(cli("catalog", "pull", pushed[0], "--json").json["path"])
+    lost = [file for file in service.data_dir.rglob("*") if file.is_file() and file.read_bytes() == pushed[1]]
+    assert lost
+    for file in lost:
+        file.unlink()
+    ran = cli("catalog", "rm", pushed[0], "--local", "--yes", "--json")
+    assert (ran.code, path.read_bytes()) == (1, pushed[1]), "the only copy left is not removed"
+    assert ran.json["error"]["hint"]
+
+
 def test_rm_remote_removes_the_row_and_keeps_the_copy(cli: CommandLine, pushed: tuple[str, bytes]) -> None:
     path = Path(cli("catalog", "pull", pushed[0], "--json").json["path"])
     assert cli("catalog", "rm", pushed[0], "--remote", "--yes").code == 0

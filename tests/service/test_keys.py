@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noeira_tui.core.errors import ConfigError, StateError
+from noeira_tui.core.errors import ConfigError, ServiceError, StateError
 from noeira_tui.service.config import database_url_of
 from noeira_tui.service.database import Database
 from noeira_tui.service.keys import Access, KeyCheck, KeyFacts, KeyStore, Scope
@@ -47,7 +47,7 @@ def test_revoking(keys: KeyStore, url: str) -> None:
     assert keys.revoke(facts.id).revoked
     assert check.access(key) is None
     assert [one.revoked for one in keys.list()] == [True]
-    with pytest.raises(ConfigError, match="no key 'nothing'"):
+    with pytest.raises(ServiceError, match="no key 'nothing'"):
         keys.revoke("nothing")
 
 
