@@ -32,6 +32,7 @@ SHOTS: dict[str, tuple[tuple[int, int], tuple[str, ...], str]] = {
     "main-80x24": ((80, 24), ("R",), "noeira-dark"),
     "light-140x40": ((140, 40), ("R",), "noeira-light"),
     "help-140x40": ((140, 40), ("?",), "noeira-dark"),
+    "watch-140x40": ((140, 40), ("1", "G", "k", "w"), "noeira-dark"),
 }
 """Name → size, keys pressed, theme."""
 
@@ -47,15 +48,19 @@ async def shoot(name: str, folder: Path, settings: Settings) -> Path:
         if keys == ("p",):
             await _until(pilot.pause, lambda: _half_way(app))
             await pilot.pause()
+        elif "w" in keys:
+            await _until(pilot.pause, lambda: _tells_episodes(app))
+            await pilot.pause(6)
         else:
             await _until(pilot.pause, lambda: not app.main_screen.looking)
             await pilot.pause(0.3)
         svg = app.export_screenshot(title="noeira")
-        if keys == ("p",):
+        if keys == ("p",) or "w" in keys:
             await pilot.press("c")
             await _until(pilot.pause, lambda: not app.main_screen.board.live_jobs())
     target = folder / f"{name}.svg"
-    target.write_text(portable(svg), "utf-8")
+    # Nor in which folder of that machine the demo had its root.
+    target.write_text(portable(svg).replace(str(settings.root.parent), "~"), "utf-8")
     return target
 
 
@@ -74,6 +79,10 @@ def _half_way(app: NoeiraApp) -> bool:
     return any((job.progress.fraction or 0) > 0.3 for job in app.main_screen.board.live_jobs())
 
 
+def _tells_episodes(app: NoeiraApp) -> bool:
+    return any(job.progress.items_total for job in app.main_screen.board.live_jobs())
+
+
 async def _until(pause: Callable[[float], Awaitable[None]], true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + DEADLINE_S
     while not true():
@@ -87,6 +96,7 @@ def main() -> None:
     # The picture shows the app, not whose machine it was taken on.
     socket.gethostname = lambda: "gpu-box-3"
     settings = Settings.load()
+    Path.home = lambda: settings.root.parent  # type: ignore[method-assign]
     converter = shutil.which("rsvg-convert")
     for name in SHOTS:
         target = asyncio.run(shoot(name, folder, settings))
