@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,6 +38,20 @@ class Listing:
 
     files: dict[str, int | None]
     folders: tuple[str, ...]
+
+    @classmethod
+    def among(cls, members: Iterable[tuple[str, int]], prefix: str) -> Listing:
+        """What lies directly below `prefix` (empty, or ending in a slash) among an archive's members, given with sizes."""
+        files: dict[str, int | None] = {}
+        folders: dict[str, None] = {}
+        for name, size_bytes in members:
+            if name.startswith(prefix):
+                head, _, rest = name[len(prefix) :].partition("/")
+                if rest:
+                    folders[head] = None
+                else:
+                    files[head] = size_bytes
+        return cls(files, tuple(folders))
 
 
 @dataclass(frozen=True)

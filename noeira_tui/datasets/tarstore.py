@@ -120,16 +120,7 @@ class TarStore:
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         prefix = f"{path}/" if path else ""
-        files: dict[str, int | None] = {}
-        folders: dict[str, None] = {}
-        for name, info in self._members.items():
-            if name.startswith(prefix):
-                head, _, rest = name[len(prefix) :].partition("/")
-                if rest:
-                    folders[head] = None
-                else:
-                    files[head] = info.size
-        return Listing(files, tuple(folders))
+        return Listing.among(((name, info.size) for name, info in self._members.items()), prefix)
 
     def close(self) -> None:
         self._archive.close()

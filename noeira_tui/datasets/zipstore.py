@@ -77,16 +77,7 @@ class ZipStore:
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         prefix = self._prefix + (f"{path}/" if path else "")
-        files: dict[str, int | None] = {}
-        folders: dict[str, None] = {}
-        for name, info in self._members.items():
-            if name.startswith(prefix):
-                head, _, rest = name[len(prefix) :].partition("/")
-                if rest:
-                    folders[head] = None
-                else:
-                    files[head] = info.file_size
-        return Listing(files, tuple(folders))
+        return Listing.among(((name, info.file_size) for name, info in self._members.items()), prefix)
 
     def close(self) -> None:
         self._archive.close()
