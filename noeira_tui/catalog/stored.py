@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from noeira_tui.core.errors import NetworkError, StorageRefusedError
 from noeira_tui.core.presigned import PresignedUrl
@@ -11,29 +13,44 @@ from noeira_tui.core.redact import redact, without_query
 _TIMEOUT_S = 20.0
 
 
-def stored_size(presigned: PresignedUrl) -> int:
-    """Size in bytes of the object behind a download URL, by a request for its first byte.
+@dataclass(frozen=True)
+class FirstByte:
+    """How a store answered a request for an object's first byte; `where` is its address as it may be shown."""
 
-    Raises StorageRefusedError when the store does not give it, NetworkError when it cannot be reached.
-    """
+    where: str
+    status: int
+    headers: Mapping[str, str]
+
+
+def ask_for_first_byte(presigned: PresignedUrl, timeout_s: float = _TIMEOUT_S) -> FirstByte:
+    """Ask the store behind a download URL for one byte. Raises NetworkError when it cannot be reached."""
     import httpx
 
     where = without_query(presigned.url)
     try:
         # No client with credentials: a presigned URL carries its own permission. Stores refuse HEAD on it.
-        with httpx.stream("GET", presigned.url, headers={"Range": "bytes=0-0"}, timeout=_TIMEOUT_S) as answer:
-            status, headers = answer.status_code, answer.headers
+        with httpx.stream("GET", presigned.url, headers={"Range": "bytes=0-0"}, timeout=timeout_s) as answer:
+            return FirstByte(where, answer.status_code, answer.headers)
     except httpx.HTTPError as err:
         raise NetworkError(
             f"{where} cannot be reached: {redact(str(err)) or type(err).__name__}.", hint="Is the object store running?"
         ) from None
+
+
+def stored_size(presigned: PresignedUrl) -> int:
+    """Size in bytes of the object behind a download URL, by a request for its first byte.
+
+    Raises StorageRefusedError when the store does not give it, NetworkError when it cannot be reached.
+    """
+    answer = ask_for_first_byte(presigned)
+    status, headers = answer.status, answer.headers
     total = re.fullmatch(r"bytes (?:\d+-\d+|\*)/(\d+)", headers.get("Content-Range", "").strip())
     if status in {206, 416} and total is not None:
         return int(total[1])
     if status == 200 and headers.get("Content-Length", "").isdigit():
         return int(headers["Content-Length"])
     raise StorageRefusedError(
-        f"{where}: the store answered {status} when asked for the object.",
+        f"{answer.where}: the store answered {status} when asked for the object.",
         status=status,
         hint="The catalog has a row for it, but its bytes cannot be had: ask whoever runs the service.",
     )

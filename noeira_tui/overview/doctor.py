@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from noeira_tui.catalog.client import CatalogClient
+from noeira_tui.catalog.stored import ask_for_first_byte
 from noeira_tui.catalog.wire import DatasetRow, RowStatus
-from noeira_tui.core.errors import NoeiraError
+from noeira_tui.core.errors import NetworkError, NoeiraError
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.core.quantity import show_size
 from noeira_tui.core.redact import redact, without_query
@@ -96,20 +97,12 @@ def _store(client: CatalogClient, rows: tuple[DatasetRow, ...]) -> Check:
 
 
 def _ask_for_a_byte(presigned: PresignedUrl, dataset_id: str) -> Check:
-    import httpx
-
-    where = without_query(presigned.url)
     try:
-        # No client with credentials: a presigned URL carries its own permission.
-        with httpx.stream("GET", presigned.url, headers={"Range": "bytes=0-0"}, timeout=10.0) as answer:
-            status = answer.status_code
-    except httpx.HTTPError as err:
-        return Check(
-            "object store",
-            False,
-            f"{where} cannot be reached: {redact(str(err)) or type(err).__name__}",
-            "The service's object store must be reachable from this box (see `serve --public-endpoint`).",
-        )
+        answer = ask_for_first_byte(presigned, timeout_s=10.0)
+    except NetworkError as err:
+        hint = "The service's object store must be reachable from this box (see `serve --public-endpoint`)."
+        return Check("object store", False, err.message.removesuffix("."), hint)
+    where, status = answer.where, answer.status
     if status == 206:
         return Check("object store", True, f"{where.split('/', 3)[2]} gives {dataset_id}, with ranges")
     if status == 200:
