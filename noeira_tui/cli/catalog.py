@@ -13,13 +13,13 @@ from noeira_tui.cli.foreground import detached, foreground
 from noeira_tui.cli.literal import literal
 from noeira_tui.cli.output import Output, state_text
 from noeira_tui.cli.table import table
-from noeira_tui.core.errors import ConfigError, RefusedError, UnreachableError
+from noeira_tui.core.errors import ConfigError, DatasetError, RefusedError, UnreachableError
 from noeira_tui.core.paths import absolute
 from noeira_tui.core.quantity import show_duration, show_rate, show_size
 from noeira_tui.core.settings import API_KEY
 from noeira_tui.core.states import State, trouble_rank
 from noeira_tui.jobs.kinds import CatalogPull, CatalogPush
-from noeira_tui.overview.picture import DatasetView, Overview
+from noeira_tui.overview.picture import DatasetView, Overview, ProjectView
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The dataset's id, NAME-VERSION.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Go on as a job; prints its id.")]
@@ -191,6 +191,18 @@ def looked(cli: Cli, *, alone: bool = True) -> Overview:
     if alone and not view.service.reachable:
         cli.output.say(f"warning: {literal(view.service.error or 'the service was not asked')}")
     return view
+
+
+def find_project(cli: Cli, project: str) -> ProjectView:
+    """One project of the picture. Raises DatasetError when neither this box nor the service has it."""
+    found = next((item for item in looked(cli).projects if item.project == project), None)
+    if found is None:
+        raise DatasetError(
+            f"There is no project {project!r}, here or on the service.",
+            title="No such project",
+            hint="`noeira-tui project list` shows them.",
+        )
+    return found
 
 
 def asked_in_vain(view: Overview) -> UnreachableError:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noeira_tui.cli import shapes
-from noeira_tui.cli.catalog import looked
+from noeira_tui.cli.catalog import find_project
 from noeira_tui.cli.command import Cli, command
 from noeira_tui.cli.foreground import detached, foreground
 from noeira_tui.cli.literal import literal
 from noeira_tui.cli.output import state_text
 from noeira_tui.cli.table import table
-from noeira_tui.core.errors import CancelledError, ConfigError, DatasetError
+from noeira_tui.core.errors import CancelledError, ConfigError
 from noeira_tui.core.quantity import show_duration, show_size
 from noeira_tui.core.redact import redact
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
@@ -55,14 +55,7 @@ def list_(cli: Cli, project: Project) -> int:
 
     Example: noeira-tui dataset list --project so101-tower
     """
-    view = looked(cli)
-    found = next((item for item in view.projects if item.project == project), None)
-    if found is None:
-        raise DatasetError(
-            f"There is no project {project!r}, here or on the service.",
-            title="No such project",
-            hint="`noeira-tui project list` shows them.",
-        )
+    found = find_project(cli, project)
     if cli.output.json:
         cli.output.data([shapes.recording(item) for item in found.recordings])
         return 0

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noeira_tui.cli import livebar, shapes
-from noeira_tui.cli.catalog import looked
+from noeira_tui.cli.catalog import find_project, looked
 from noeira_tui.cli.command import Cli, command, stoppable
 from noeira_tui.cli.literal import literal
 from noeira_tui.cli.output import state_text
 from noeira_tui.cli.table import table
-from noeira_tui.core.errors import DatasetError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import show_size
 from noeira_tui.core.redact import redact
@@ -71,13 +70,7 @@ def show(cli: Cli, project: Project) -> int:
 
     Example: noeira-tui project show so101-tower
     """
-    found = next((item for item in looked(cli).projects if item.project == project), None)
-    if found is None:
-        raise DatasetError(
-            f"There is no project {project!r}, here or on the service.",
-            title="No such project",
-            hint="`noeira-tui project list` shows them.",
-        )
+    found = find_project(cli, project)
     if cli.output.json:
         cli.output.data(
             {
