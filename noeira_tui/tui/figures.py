@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+from noeira_tui.core.quantity import show_size
 from noeira_tui.tui.glyphs import Glyphs
-
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def size(size_bytes: float | None, glyphs: Glyphs) -> str:
     """Bytes in decimal units with three figures: `992 MB`, `2.1 GB`, `0 B`; a dash when they are not known."""
-    if size_bytes is None:
-        return glyphs.none
-    value = float(max(0, size_bytes))
-    for unit in _UNITS:
-        if value < 999.5 or unit == _UNITS[-1]:
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 99.95 else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError("the last unit takes every value")
+    return glyphs.none if size_bytes is None else show_size(max(0, size_bytes))
 
 
 def of_total(done: int, total: int, glyphs: Glyphs) -> str:
