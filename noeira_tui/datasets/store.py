@@ -41,7 +41,7 @@ class Listing:
 
     @classmethod
     def among(cls, members: Iterable[tuple[str, int]], prefix: str) -> Listing:
-        """What lies directly below `prefix` (empty, or ending in a slash) among an archive's members, given with sizes."""
+        """What lies directly below `prefix`, which is empty or ends in a slash, among an archive's members."""
         files: dict[str, int | None] = {}
         folders: dict[str, None] = {}
         for name, size_bytes in members:
