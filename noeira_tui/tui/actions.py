@@ -6,160 +6,29 @@ cannot do yet is not here at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from textual.binding import Binding
 
-from noeira_tui.tui.rows import Place, Row
+from noeira_tui.tui import reasons
+from noeira_tui.tui.action import LISTS, Action, Danger, Group, Reason, Situation, key_label
+from noeira_tui.tui.page_actions import PAGES
+from noeira_tui.tui.rows import Place
 
-if TYPE_CHECKING:
-    from noeira_tui.jobs.records import JobRecord
-
-
-class Danger(StrEnum):
-    """What an action can do to somebody's data; `--read-only` allows only the harmless ones."""
-
-    NONE = "none"
-    CHANGES = "changes"
-    OVERWRITES = "overwrites"
-
-
-class Group(StrEnum):
-    """Headings of the help."""
-
-    DATA = "Data"
-    LISTS = "Lists"
-    MOVE = "Move"
-    APP = "App"
-    DIALOGS = "In dialogs"
-
-
-LISTS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS, Place.JOBS})
-"""Everywhere on the main screen."""
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What an action's reason depends on.
-
-    `job` is the job under the cursor, or the newest one of the thing under it. The refusals are what the box said of
-    the highlighted thing, None when it has nothing against it or was not asked yet. `packs_to_fetch` counts packs that
-    are declared and not whole here; `verifying` tells that packs are being verified.
-    """
-
-    place: Place
-    row: Row | None = None
-    marked: int = 0
-    job: JobRecord | None = None
-    read_only: bool = False
-    pull_refusal: str | None = None
-    push_refusal: str | None = None
-    watch_refusal: str | None = None
-    verify_refusal: str | None = None
-    packs_to_fetch: int = 0
-    verifying: bool = False
-
-
-Reason = Callable[[Situation], str | None]
-
-
-@dataclass(frozen=True)
-class Action:
-    """One thing a user can do. `footer` orders it in the footer, None when it is not shown there.
-
-    `harmless` tells when even a read-only app may do what is a danger otherwise.
-    """
-
-    id: str
-    keys: tuple[str, ...]
-    label: str
-    help: str
-    group: Group
-    danger: Danger = Danger.NONE
-    places: frozenset[Place] = LISTS
-    elsewhere: str = ""
-    reason: Reason | None = None
-    footer: int | None = None
-    harmless: Callable[[Situation], bool] | None = None
-
-    def why_not(self, situation: Situation) -> str | None:
-        """None when it can be used now, else why not, in words."""
-        spared = self.harmless is not None and self.harmless(situation)
-        if situation.read_only and self.danger is not Danger.NONE and not spared:
-            return "This app was opened read-only."
-        if situation.place not in self.places:
-            return self.elsewhere
-        return self.reason(situation) if self.reason is not None else None
-
-    @property
-    def shown_keys(self) -> str:
-        """Its keys as people write them."""
-        return " ".join(key_label(key) for key in self.keys)
-
-
-_KEY_LABELS = {"escape": "esc", "pagedown": "pgdn", "pageup": "pgup"}
-
-
-def key_label(key: str) -> str:
-    """A key as people write it: `^p`, `esc`, `shift+tab`."""
-    return _KEY_LABELS.get(key, key.replace("ctrl+", "^"))
-
-
-def _why_no_pull(now: Situation) -> str | None:
-    return None if now.marked else _needs_thing(now) or now.pull_refusal
-
-
-def _why_no_push(now: Situation) -> str | None:
-    return None if now.marked else _needs_thing(now) or now.push_refusal
-
-
-def _why_no_watch(now: Situation) -> str | None:
-    return None if now.marked else _needs_thing(now) or now.watch_refusal
-
-
-def _why_no_verify(now: Situation) -> str | None:
-    if now.verifying:
-        return "Packs are being verified already: c stops that."
-    return None if now.marked else _needs_thing(now) or now.verify_refusal
-
-
-def _why_no_pull_packs(now: Situation) -> str | None:
-    return None if now.packs_to_fetch else "Every declared pack is here, or on its way."
-
-
-def _needs_thing(now: Situation) -> str | None:
-    if now.row is None or now.row.is_heading:
-        return "Nothing is highlighted."
-    return f"Highlight a recording of {now.row.name}, or mark all of them with space." if now.row.is_project else None
-
-
-def _stops_verifying(now: Situation) -> bool:
-    """Whether `c` stops a verification here."""
-    return now.verifying and now.place is Place.PACKS
-
-
-def _why_no_cancel(now: Situation) -> str | None:
-    if now.marked or _stops_verifying(now):
-        return None
-    if now.job is None:
-        return "No job is highlighted."
-    return None if now.job.is_live else f"Job {now.job.id} is {now.job.state}: there is nothing to cancel."
-
-
-def _why_no_retry(now: Situation) -> str | None:
-    if now.marked:
-        return None
-    if now.job is None:
-        return "No job is highlighted."
-    return None if now.job.can_retry else f"Job {now.job.id} is {now.job.state}: there is nothing to retry."
-
-
-def _needs_row(now: Situation) -> str | None:
-    return None if now.row is not None and not now.row.is_heading else "Nothing is highlighted."
-
+__all__ = [
+    "ACTIONS",
+    "BY_ID",
+    "LISTS",
+    "Action",
+    "Danger",
+    "Group",
+    "Reason",
+    "Situation",
+    "bindings",
+    "dialog_binding",
+    "key_label",
+    "key_table",
+]
 
 _THINGS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS})
 _SENDABLE = frozenset({Place.PROJECTS, Place.CATALOG})
@@ -175,40 +44,41 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "pull", ("p",), "pull", "Fetch the highlighted recording, dataset or pack, or all marked ones, verified; goes "
         "on where it stopped and asks before it overwrites what was changed here.",
-        Group.DATA, Danger.OVERWRITES, _THINGS, _GO_TO_PANES, _why_no_pull, footer=10,
+        Group.DATA, Danger.OVERWRITES, _THINGS, _GO_TO_PANES, reasons.why_no_pull, footer=10,
     ),
     Action(
         "push", ("u",), "push", "Send what the service lacks of the highlighted recording or file, or of all marked "
         "ones; asks before it replaces what others changed there.",
-        Group.DATA, Danger.OVERWRITES, _SENDABLE, _GO_TO_SENDABLE, _why_no_push, footer=11,
+        Group.DATA, Danger.OVERWRITES, _SENDABLE, _GO_TO_SENDABLE, reasons.why_no_push, footer=11,
     ),
     Action(
         "watch", ("w",), "watch", "Mirror a recording while it is made, or stop that. It goes on without the app.",
-        Group.DATA, Danger.CHANGES, _PROJECTS, _GO_TO_PROJECTS, _why_no_watch, footer=12,
+        Group.DATA, Danger.CHANGES, _PROJECTS, _GO_TO_PROJECTS, reasons.why_no_watch, footer=12,
     ),
     Action(
         "verify", ("v",), "verify", "Hash every installed file of the highlighted pack, or of all marked ones.",
-        Group.DATA, Danger.NONE, _PACKS, _GO_TO_PACKS, _why_no_verify, footer=12,
+        Group.DATA, Danger.NONE, _PACKS, _GO_TO_PACKS, reasons.why_no_verify, footer=12,
     ),
     Action(
         "pull_packs", ("P",), "pull packs", "Fetch and install every declared pack that is missing, partial or stale.",
-        Group.DATA, Danger.CHANGES, reason=_why_no_pull_packs,
+        Group.DATA, Danger.CHANGES, reason=reasons.why_no_pull_packs,
     ),
     Action(
         "retry", ("r",), "retry", "Start a failed, cancelled or interrupted job again, going on from what is on disk.",
-        Group.DATA, Danger.CHANGES, reason=_why_no_retry, footer=13,
+        Group.DATA, Danger.CHANGES, reason=reasons.why_no_retry, footer=13,
     ),
     Action(
         "cancel", ("c",), "cancel", "Stop a job, or a verification. What was transferred is kept, a retry goes on "
         "from there.",
-        Group.DATA, Danger.CHANGES, reason=_why_no_cancel, footer=14, harmless=_stops_verifying,
+        Group.DATA, Danger.CHANGES, reason=reasons.why_no_cancel, footer=14, harmless=reasons.stops_verifying,
     ),
     Action("open", ("enter",), "details", "Everything about the highlighted row; of a job its log.", Group.LISTS,
-           reason=_needs_row, footer=20),
+           reason=reasons.needs_row, footer=20),
     Action("filter", ("/",), "filter", "Show only rows whose name or state has these words.", Group.LISTS, footer=21),
     Action("mark", ("space",), "mark", "Mark the row, or a project's recordings; keys then work on all marked ones.",
-           Group.LISTS, reason=_needs_row, footer=22),
-    Action("copy", ("y",), "copy", "Copy the row's sha256, else its path.", Group.LISTS, reason=_needs_row, footer=23),
+           Group.LISTS, reason=reasons.needs_row, footer=22),
+    Action("copy", ("y",), "copy", "Copy the row's sha256, else its path.", Group.LISTS, reason=reasons.needs_row,
+           footer=23),
     Action("unsent", ("D",), "safe to destroy?", "What would be lost with this box.", Group.DATA),
     Action("refresh", ("R", "ctrl+r"), "refresh", "Look at the box and ask the service again.", Group.LISTS, footer=30),
     Action("back", ("escape",), "back", "Clear the filter, then the marks.", Group.LISTS),
@@ -226,6 +96,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("jobs", ("4",), "jobs", "Go to the jobs.", Group.MOVE),
     Action("next", ("tab",), "next pane", "Next pane.", Group.MOVE),
     Action("previous", ("shift+tab",), "previous pane", "Previous pane.", Group.MOVE),
+    *PAGES,
     Action("theme", (), "light or dark", "Change between the light and the dark theme.", Group.APP),
     Action("palette", ("ctrl+p",), "commands", "Find any action by its name.", Group.APP, footer=40),
     Action("help", ("?",), "help", "The keys that work here.", Group.APP, footer=41),
@@ -235,6 +106,7 @@ ACTIONS: tuple[Action, ...] = (
            Group.DIALOGS, Danger.CHANGES, _DIALOG),
     Action("copy_dialog", ("y",), "copy", "Copy what the dialog shows.", Group.DIALOGS, places=_DIALOG),
 )  # fmt: skip
+"""In the order in which help and docs name them."""
 
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 

@@ -24,9 +24,11 @@ from noeira_tui.tui.messages import (
     LookStarted,
 )
 from noeira_tui.tui.ports import BoxLike
-from noeira_tui.tui.rows import Place, Row, is_watch
+from noeira_tui.tui.rows import Place, Row
+from noeira_tui.tui.screens.news import News
 from noeira_tui.tui.screens.painter import Painter
-from noeira_tui.tui.text import clean, cut
+from noeira_tui.tui.screens.verdicts import Verdicts
+from noeira_tui.tui.telling import Telling
 from noeira_tui.tui.threads import Errands, Watcher
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.painted import Painted
@@ -35,16 +37,12 @@ from noeira_tui.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
     from noeira_tui.core.errors import NoeiraError
-    from noeira_tui.jobs.records import JobRecord
     from noeira_tui.tui.operations import Operations
-    from noeira_tui.tui.things import Verdict
     from noeira_tui.tui.verification import Verification
 
 TABS_BELOW = 100
 LIST_BELOW = 60
 """Widths, in columns, below which the panes become tabs, and one list."""
-VERDICT_AFTER_S = 0.08
-"""How long the cursor rests on a thing before the box is asked what can be done with it."""
 AGES_EVERY_S = 1.0
 AGES_EVERY_OVER_SSH_S = 5.0
 VERIFYING_EVERY_S = 0.5
@@ -64,16 +62,16 @@ class MainScreen(Screen[None]):
         self.place = Place.CATALOG
         self.looking = True
         self.jobs_known = False
-        self._seen_whole = False
         self.painter = Painter(self)
+        self.telling = Telling(self, board.glyphs)
+        self.verdicts = Verdicts(self, box)
+        self.news = News(self)
         self.errands = Errands(self.post_message)
         self.watcher = Watcher(box, self.post_message, over_ssh=over_ssh)
         self._over_ssh = over_ssh
         self._box = box
         self._operations: Operations | None = None
         self._verification: Verification | None = None
-        self._verdict: Verdict | None = None
-        self._told: set[str] = set()
 
     def compose(self) -> ComposeResult:
         glyphs = self.board.glyphs
@@ -142,8 +140,7 @@ class MainScreen(Screen[None]):
     def situation(self) -> Situation:
         """What decides which actions can be used now."""
         row = self.current
-        verdict = self._verdict
-        known = verdict if verdict is not None and row is not None and row.subject == verdict.thing else None
+        known = self.verdicts.of(row)
         return Situation(
             place=self.place,
             row=row,
@@ -198,53 +195,16 @@ class MainScreen(Screen[None]):
         self.painter.paint_lines()
 
     def on_looked(self, message: Looked) -> None:
-        is_first = message.is_whole and not self._seen_whole
-        self.board.take_overview(message.overview)
-        if message.is_whole:
-            self.looking, self._seen_whole = False, True
-        for warning in message.overview.warnings:
-            self.tell_once(warning)
-        if self._operations is not None:
-            self._operations.follow()
-        self.painter.paint()
-        if is_first:
-            # What the service said may have brought other trouble to the top.
-            for place in PANES:
-                self.pane(place).list.begin_at_top()
-        # What was said before stands until the box is heard again.
-        self._ask_verdict(anew=True)
+        self.news.looked(message)
 
     def on_look_failed(self, message: LookFailed) -> None:
-        self.looking = False
-        self.painter.paint_lines()
-        self.tell_once(f"{message.error.message} {message.error.hint}", title=message.error.title)
+        self.news.look_failed(message)
 
     def on_jobs_read(self, message: JobsRead) -> None:
-        self.jobs_known = True
-        before = {job.id: job for job in self.board.jobs}
-        self.board.take_jobs(message.jobs)
-        self.board.jobs_problem = ""
-        ended = [job for job in message.jobs if not job.is_live and job.id in before and before[job.id].is_live]
-        for job in ended:
-            self._tell_ended(job)
-        if ended or any(_sent_more(before.get(job.id), job) for job in message.jobs):
-            self.watcher.look_now()
-        if ended:
-            # It may have been refused only because of that job.
-            self._verdict = None
-        if len(before) != len(message.jobs) or ended:
-            self._ask_verdict(anew=True)
-        if self._operations is not None:
-            self._operations.follow()
-        self.painter.paint_lists()
-        self.painter.paint_jobs()
-        self.painter.paint_lines()
-        self.painter.paint_row()
+        self.news.jobs_read(message)
 
     def on_jobs_failed(self, message: JobsFailed) -> None:
-        self.board.jobs_problem = message.error.message
-        self.painter.paint_jobs()
-        self.tell_once(f"{message.error.message} {message.error.hint}", title=message.error.title)
+        self.news.jobs_failed(message)
 
     def on_errand_done(self, message: ErrandDone) -> None:
         message.then()
@@ -255,32 +215,13 @@ class MainScreen(Screen[None]):
         else:
             self.show_error(message.error)
 
-    def _tell_ended(self, job: JobRecord) -> None:
-        if job.state == "done":
-            self.tell(f"{job.spec.title}: done")
-        elif job.state in ("failed", "interrupted"):
-            why = job.failure.message if job.failure else "its process ended"
-            self.tell(f"{job.spec.title}: {job.state}. {why}", severity="error")
-
     def tell(self, text: str, *, title: str = "", severity: str = "information") -> None:
         """A toast. Its text is literal."""
-        glyphs = self.board.glyphs
-        level = {"warning": "warning", "error": "error"}.get(severity, "information")
-        shown = cut(clean(text.strip(), glyphs), 300, glyphs)
-        self.notify(shown, title=clean(title, glyphs), severity=level, markup=False)  # type: ignore[arg-type]  # a literal
-
-    def tell_once(self, text: str, *, title: str = "") -> None:
-        """A warning that is not repeated as long as the app runs."""
-        # One fault may be heard of twice, once with its title and once without.
-        if not any(text in told or told in text for told in self._told):
-            self._told.add(text)
-            self.tell(text, title=title, severity="warning")
+        self.telling.tell(text, title=title, severity=severity)
 
     def show_error(self, error: NoeiraError) -> None:
         """Say what failed, in a dialog that can be copied."""
-        from noeira_tui.tui.modals.error import ErrorDialog
-
-        self.app.push_screen(ErrorDialog(error, self.board.glyphs))
+        self.telling.show_error(error)
 
     # What the user does
 
@@ -292,7 +233,7 @@ class MainScreen(Screen[None]):
         if row is not None and message.rows.id == "everything-list":
             self.place = row.place
         self.painter.paint_row()
-        self._ask_verdict()
+        self.verdicts.ask()
 
     @on(RowList.Chosen)
     def _row_chosen(self) -> None:
@@ -343,32 +284,6 @@ class MainScreen(Screen[None]):
             self.list.move_to(keys.index(f"project:{project}"))
         self.painter.paint_row()
 
-    def copy(self, text: str) -> None:
-        """Put text on the clipboard of the user's terminal; what is no UTF-8 is escaped."""
-        self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
-
-    def _ask_verdict(self, *, anew: bool = False) -> None:
-        """Ask the box what can be done with the highlighted thing, once the cursor rests."""
-        row = self.current
-        if row is None or row.is_heading or row.place is Place.JOBS:
-            return
-        from noeira_tui.tui import things
-
-        thing = things.thing_of(row)
-        if thing is None or (not anew and self._verdict is not None and self._verdict.thing == thing):
-            return
-
-        def ask() -> None:
-            now = self.current
-            if now is not None and now.subject == thing:
-                self.errands.run(lambda: things.verdict(self._box, thing), self._take_verdict)
-
-        self.set_timer(VERDICT_AFTER_S, ask)
-
-    def _take_verdict(self, verdict: Verdict) -> None:
-        self._verdict = verdict
-        self.painter.paint_row()
-
     def action_act(self, action_id: str) -> None:
         """What a key does."""
         self.act(action_id)
@@ -385,15 +300,15 @@ class MainScreen(Screen[None]):
             self._operations = Operations(self, self._box)
         self._operations.do(action_id)
 
+    def follow(self) -> None:
+        """Bring what was opened from here up to date."""
+        if self._operations is not None:
+            self._operations.follow()
+
     def look_again(self) -> None:
         """Look at the box and ask the service now."""
         self.looking = True
         self.jobs_known = False
-        self._seen_whole = False
+        self.news.expect_first()
         self.painter.paint_lines()
         self.watcher.look_now()
-
-
-def _sent_more(before: JobRecord | None, job: JobRecord) -> bool:
-    """Whether a watch sent an episode meanwhile: what the service has is another since."""
-    return before is not None and is_watch(job) and job.progress.items_done > before.progress.items_done

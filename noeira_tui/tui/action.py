@@ -1,0 +1,102 @@
+"""What an action of the app is: an id, keys, words, its danger, and why it cannot be used right now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from noeira_tui.tui.rows import Place, Row
+
+if TYPE_CHECKING:
+    from noeira_tui.jobs.records import JobRecord
+
+
+class Danger(StrEnum):
+    """What an action can do to somebody's data; `--read-only` allows only the harmless ones."""
+
+    NONE = "none"
+    CHANGES = "changes"
+    OVERWRITES = "overwrites"
+
+
+class Group(StrEnum):
+    """Headings of the help."""
+
+    DATA = "Data"
+    LISTS = "Lists"
+    MOVE = "Move"
+    APP = "App"
+    DIALOGS = "In dialogs"
+
+
+LISTS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS, Place.JOBS})
+"""Everywhere on the main screen."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What an action's reason depends on.
+
+    `job` is the job under the cursor, or the newest one of the thing under it. The refusals are what the box said of
+    the highlighted thing, None when it has nothing against it or was not asked yet. `packs_to_fetch` counts packs that
+    are declared and not whole here; `verifying` tells that packs are being verified.
+    """
+
+    place: Place
+    row: Row | None = None
+    marked: int = 0
+    job: JobRecord | None = None
+    read_only: bool = False
+    pull_refusal: str | None = None
+    push_refusal: str | None = None
+    watch_refusal: str | None = None
+    verify_refusal: str | None = None
+    packs_to_fetch: int = 0
+    verifying: bool = False
+
+
+Reason = Callable[[Situation], str | None]
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing a user can do. `footer` orders it in the footer, None when it is not shown there.
+
+    `harmless` tells when even a read-only app may do what is a danger otherwise.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    group: Group
+    danger: Danger = Danger.NONE
+    places: frozenset[Place] = LISTS
+    elsewhere: str = ""
+    reason: Reason | None = None
+    footer: int | None = None
+    harmless: Callable[[Situation], bool] | None = None
+
+    def why_not(self, situation: Situation) -> str | None:
+        """None when it can be used now, else why not, in words."""
+        spared = self.harmless is not None and self.harmless(situation)
+        if situation.read_only and self.danger is not Danger.NONE and not spared:
+            return "This app was opened read-only."
+        if situation.place not in self.places:
+            return self.elsewhere
+        return self.reason(situation) if self.reason is not None else None
+
+    @property
+    def shown_keys(self) -> str:
+        """Its keys as people write them."""
+        return " ".join(key_label(key) for key in self.keys)
+
+
+_KEY_LABELS = {"escape": "esc", "pagedown": "pgdn", "pageup": "pgup"}
+
+
+def key_label(key: str) -> str:
+    """A key as people write it: `^p`, `esc`, `shift+tab`."""
+    return _KEY_LABELS.get(key, key.replace("ctrl+", "^"))

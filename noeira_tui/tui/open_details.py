@@ -1,0 +1,79 @@
+"""The details of a row, opened and kept up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from noeira_tui.assets.status import PackStatus
+from noeira_tui.jobs.records import JobRecord
+from noeira_tui.tui import details
+from noeira_tui.tui.ports import BoxLike
+
+if TYPE_CHECKING:
+    from noeira_tui.overview.packfacts import PackFacts
+    from noeira_tui.tui.modals.details import DetailsDialog
+    from noeira_tui.tui.screens.main import MainScreen
+
+
+class OpenDetails:
+    """The dialog that is open, if one is."""
+
+    def __init__(self, screen: MainScreen, box: BoxLike) -> None:
+        self._screen = screen
+        self._box = box
+        self._details: DetailsDialog | None = None
+        self._reading = False
+
+    def open(self) -> None:
+        """Show everything about the highlighted row."""
+        from noeira_tui.tui.modals.details import DetailsDialog
+
+        screen = self._screen
+        row = screen.current
+        if row is None:
+            return
+        dialog = DetailsDialog(row, screen.board)
+
+        def closed(_: None) -> None:
+            self._details, self._reading = None, False
+
+        screen.app.push_screen(dialog, closed)
+        self._details = dialog
+        self._read_log()
+        self._read_pack(dialog)
+
+    def follow(self) -> None:
+        """Bring open details up to date: the row, and a job's log."""
+        dialog = self._details
+        if dialog is None:
+            return
+        for row in self._screen.board.all_rows(dialog.row.place):
+            if row.key == dialog.row.key and row != dialog.row:
+                dialog.take(row)
+                self._read_log()
+
+    def _read_log(self) -> None:
+        dialog = self._details
+        if dialog is None or self._reading or not isinstance(dialog.row.subject, JobRecord):
+            return
+        job_id = dialog.row.subject.id
+
+        def read(text: str) -> None:
+            self._reading = False
+            if dialog.is_attached:
+                dialog.show_log(text)
+
+        self._reading = True
+        self._screen.errands.run(lambda: self._box.log(job_id), read)
+
+    def _read_pack(self, dialog: DetailsDialog) -> None:
+        """Add what takes a moment to find out about a pack."""
+        pack = dialog.row.subject
+        if not isinstance(pack, PackStatus):
+            return
+
+        def read(found: PackFacts) -> None:
+            if dialog.is_attached:
+                dialog.add_facts(details.pack_facts(found, self._screen.board.glyphs))
+
+        self._screen.errands.run(lambda: self._box.pack_details(pack), read)

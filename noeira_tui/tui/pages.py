@@ -1,0 +1,20 @@
+"""Opens the screens beside the main one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from noeira_tui.tui.ports import BoxLike
+
+if TYPE_CHECKING:
+    from noeira_tui.tui.screens.main import MainScreen
+
+
+class Pages:
+    """The handlers of the actions in `page_actions`; a screen is imported when it is opened."""
+
+    def __init__(self, screen: MainScreen, box: BoxLike) -> None:
+        self._screen = screen
+        self._box = box
+        self.handlers: dict[str, Callable[[], None]] = {}

@@ -1,0 +1,59 @@
+"""Why an action cannot be used right now, in words; None when it can."""
+
+from __future__ import annotations
+
+from noeira_tui.tui.action import Situation
+from noeira_tui.tui.rows import Place
+
+
+def why_no_pull(now: Situation) -> str | None:
+    return None if now.marked else needs_thing(now) or now.pull_refusal
+
+
+def why_no_push(now: Situation) -> str | None:
+    return None if now.marked else needs_thing(now) or now.push_refusal
+
+
+def why_no_watch(now: Situation) -> str | None:
+    return None if now.marked else needs_thing(now) or now.watch_refusal
+
+
+def why_no_verify(now: Situation) -> str | None:
+    if now.verifying:
+        return "Packs are being verified already: c stops that."
+    return None if now.marked else needs_thing(now) or now.verify_refusal
+
+
+def why_no_pull_packs(now: Situation) -> str | None:
+    return None if now.packs_to_fetch else "Every declared pack is here, or on its way."
+
+
+def needs_thing(now: Situation) -> str | None:
+    if now.row is None or now.row.is_heading:
+        return "Nothing is highlighted."
+    return f"Highlight a recording of {now.row.name}, or mark all of them with space." if now.row.is_project else None
+
+
+def stops_verifying(now: Situation) -> bool:
+    """Whether `c` stops a verification here."""
+    return now.verifying and now.place is Place.PACKS
+
+
+def why_no_cancel(now: Situation) -> str | None:
+    if now.marked or stops_verifying(now):
+        return None
+    if now.job is None:
+        return "No job is highlighted."
+    return None if now.job.is_live else f"Job {now.job.id} is {now.job.state}: there is nothing to cancel."
+
+
+def why_no_retry(now: Situation) -> str | None:
+    if now.marked:
+        return None
+    if now.job is None:
+        return "No job is highlighted."
+    return None if now.job.can_retry else f"Job {now.job.id} is {now.job.state}: there is nothing to retry."
+
+
+def needs_row(now: Situation) -> str | None:
+    return None if now.row is not None and not now.row.is_heading else "Nothing is highlighted."

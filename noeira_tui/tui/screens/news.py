@@ -1,0 +1,94 @@
+"""What the app's threads tell the main screen, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from noeira_tui.tui.board import PANES
+from noeira_tui.tui.messages import JobsFailed, JobsRead, Looked, LookFailed
+from noeira_tui.tui.rows import is_watch
+
+if TYPE_CHECKING:
+    from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.tui.screens.main import MainScreen
+
+
+class News:
+    """Takes up what was heard: into the board, onto the screen, and into words."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self._screen = screen
+        self._seen_whole = False
+
+    def expect_first(self) -> None:
+        """Take the next whole look for the first one."""
+        self._seen_whole = False
+
+    def looked(self, message: Looked) -> None:
+        """A look ended."""
+        screen = self._screen
+        is_first = message.is_whole and not self._seen_whole
+        screen.board.take_overview(message.overview)
+        if message.is_whole:
+            screen.looking, self._seen_whole = False, True
+        for warning in message.overview.warnings:
+            screen.telling.tell_once(warning)
+        screen.follow()
+        screen.painter.paint()
+        if is_first:
+            # What the service said may have brought other trouble to the top.
+            for place in PANES:
+                screen.pane(place).list.begin_at_top()
+        # What was said before stands until the box is heard again.
+        screen.verdicts.ask(anew=True)
+
+    def look_failed(self, message: LookFailed) -> None:
+        """A look could not be made."""
+        self._screen.looking = False
+        self._screen.painter.paint_lines()
+        self._tell(message)
+
+    def jobs_read(self, message: JobsRead) -> None:
+        """The jobs changed."""
+        screen = self._screen
+        screen.jobs_known = True
+        before = {job.id: job for job in screen.board.jobs}
+        screen.board.take_jobs(message.jobs)
+        screen.board.jobs_problem = ""
+        ended = [job for job in message.jobs if not job.is_live and job.id in before and before[job.id].is_live]
+        for job in ended:
+            self._tell_ended(job)
+        if ended or any(_sent_more(before.get(job.id), job) for job in message.jobs):
+            screen.watcher.look_now()
+        if ended:
+            # It may have been refused only because of that job.
+            screen.verdicts.forget()
+        if len(before) != len(message.jobs) or ended:
+            screen.verdicts.ask(anew=True)
+        screen.follow()
+        screen.painter.paint_lists()
+        screen.painter.paint_jobs()
+        screen.painter.paint_lines()
+        screen.painter.paint_row()
+
+    def jobs_failed(self, message: JobsFailed) -> None:
+        """The jobs could not be read."""
+        self._screen.board.jobs_problem = message.error.message
+        self._screen.painter.paint_jobs()
+        self._tell(message)
+
+    def _tell(self, message: LookFailed | JobsFailed) -> None:
+        error = message.error
+        self._screen.telling.tell_once(f"{error.message} {error.hint}", title=error.title)
+
+    def _tell_ended(self, job: JobRecord) -> None:
+        if job.state == "done":
+            self._screen.tell(f"{job.spec.title}: done")
+        elif job.state in ("failed", "interrupted"):
+            why = job.failure.message if job.failure else "its process ended"
+            self._screen.tell(f"{job.spec.title}: {job.state}. {why}", severity="error")
+
+
+def _sent_more(before: JobRecord | None, job: JobRecord) -> bool:
+    """Whether a watch sent an episode meanwhile: what the service has is another since."""
+    return before is not None and is_watch(job) and job.progress.items_done > before.progress.items_done

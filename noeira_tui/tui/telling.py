@@ -1,0 +1,49 @@
+"""Saying something to the user: toasts, errors, the clipboard. Text from outside is literal everywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.text import clean, cut
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from noeira_tui.core.errors import NoeiraError
+
+MAX_TOLD = 300
+"""A toast says at most this many characters."""
+
+
+class Telling:
+    """What a screen says beside what it shows."""
+
+    def __init__(self, screen: Screen[None], glyphs: Glyphs) -> None:
+        self._screen = screen
+        self._glyphs = glyphs
+        self._told: set[str] = set()
+
+    def tell(self, text: str, *, title: str = "", severity: str = "information") -> None:
+        """A toast. Its text is literal."""
+        level = {"warning": "warning", "error": "error"}.get(severity, "information")
+        shown = cut(clean(text.strip(), self._glyphs), MAX_TOLD, self._glyphs)
+        heading = clean(title, self._glyphs)
+        self._screen.notify(shown, title=heading, severity=level, markup=False)  # type: ignore[arg-type]  # a literal
+
+    def tell_once(self, text: str, *, title: str = "") -> None:
+        """A warning that is not repeated as long as the app runs."""
+        # One fault may be heard of twice, once with its title and once without.
+        if not any(text in told or told in text for told in self._told):
+            self._told.add(text)
+            self.tell(text, title=title, severity="warning")
+
+    def show_error(self, error: NoeiraError) -> None:
+        """Say what failed, in a dialog that can be copied."""
+        from noeira_tui.tui.modals.error import ErrorDialog
+
+        self._screen.app.push_screen(ErrorDialog(error, self._glyphs))
+
+    def copy(self, text: str) -> None:
+        """Put text on the clipboard of the user's terminal; what is no UTF-8 is escaped."""
+        self._screen.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
