@@ -16,6 +16,7 @@ from tests.support.terminal import Terminal
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text("utf-8")
+SETTINGS = (CHECKOUT / "docs" / "settings.md").read_text("utf-8")
 
 
 def command_lines() -> list[list[str]]:
@@ -60,7 +61,14 @@ def test_the_readme_opens_with_a_picture_that_is_there_and_two_commands() -> Non
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_every_setting_is_explained(spec: object) -> None:
     name, key = spec.name, spec.file_key  # type: ignore[attr-defined]
-    assert f"| `{name}` | `{key}` |" in README
+    assert f"| `{name}` | `{key}` |" in SETTINGS
+
+
+def test_the_readme_names_no_setting_that_is_gone() -> None:
+    known = {(spec.name, spec.file_key) for spec in SPECS}
+    named = set(re.findall(r"^\| `(NOEIRA_[A-Z_]+)` \| `([a-z_]+)` \|", README, re.MULTILINE))
+    assert len(named) >= 9
+    assert named <= known
 
 
 def test_every_state_is_explained_with_its_symbol() -> None:

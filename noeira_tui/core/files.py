@@ -34,3 +34,12 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         beside.unlink(missing_ok=True)
         raise
     fsync_folder(path.parent)
+
+
+def write_owner_only(path: Path, text: str) -> None:
+    """Replace a small text file with one that only its owner can read, whatever it was before. Raises OSError."""
+    if not path.parent.is_dir():
+        path.parent.mkdir(parents=True, mode=0o700)
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(13, "it is write-protected", str(path))
+    write_atomically(path, text.encode(), mode=0o600)

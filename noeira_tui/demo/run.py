@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from noeira_tui.core.dotenv import dotenv_line
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.core.files import write_atomically
 from noeira_tui.core.settings import API_KEY, CACHE, MAX_RATE, PROJECTS, ROOT, STATE, URL, Settings
@@ -73,14 +73,6 @@ def run_demo(
                 while not stop.wait(_LOOK_EVERY_S):
                     if process.poll() is not None:
                         raise children.died("The embedded service", process, log)
-
-
-def dotenv_line(name: str, value: str) -> str:
-    """A line that a dotenv reader takes for exactly this value."""
-    if re.fullmatch(r"[\w@%+=:,./~-]+", value, re.ASCII):
-        return f"{name}={value}"
-    quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"{name}='{quoted}'"
 
 
 @contextmanager

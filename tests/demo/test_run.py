@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from noeira_tui.core.dotenv import parse_dotenv
+from noeira_tui.core.dotenv import dotenv_line, parse_dotenv
 from noeira_tui.core.errors import ConfigError, StateError
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.states import State
 from noeira_tui.demo import run
-from noeira_tui.demo.run import dotenv_line, run_demo
+from noeira_tui.demo.run import run_demo
 from noeira_tui.demo.scene import LIVE
 from noeira_tui.overview.look import look
 from noeira_tui.recordings.read import read_recording
