@@ -29,6 +29,7 @@ class Group(StrEnum):
     MOVE = "Move"
     APP = "App"
     DIALOGS = "In dialogs"
+    INSPECTOR = "In the inspector"
 
 
 LISTS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS, Place.JOBS})

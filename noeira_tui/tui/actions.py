@@ -128,9 +128,11 @@ def dialog_binding(action_id: str, method: str) -> Binding:
 
 def key_table() -> str:
     """The keys as a Markdown table, for the docs."""
+    from noeira_tui.tui.inspector_actions import INSPECTOR
+
     lines = ["| key | action | what it does |", "|---|---|---|"]
     for group in Group:
-        for action in ACTIONS:
+        for action in (*ACTIONS, *INSPECTOR):
             if action.group is group:
                 keys = " ".join(f"`{key_label(key)}`" for key in action.keys) or "`^p`, by name"
                 lines.append(f"| {keys} | {action.label} | {action.help} |")

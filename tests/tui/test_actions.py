@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from noeira_tui.tui.actions import ACTIONS, BY_ID, LISTS, Danger, Situation, bindings, key_table
+from noeira_tui.tui.inspector_actions import INSPECTOR
 from noeira_tui.tui.modals.dialog import Dialog
 from noeira_tui.tui.modals.unsent import UnsentDialog
 from noeira_tui.tui.operations import Operations
@@ -53,8 +54,8 @@ def test_read_only_leaves_only_what_harms_nothing() -> None:
 
 def test_the_key_table_names_every_action() -> None:
     table = key_table()
-    assert len(table.splitlines()) == len(ACTIONS) + 2
-    for action in ACTIONS:
+    assert len(table.splitlines()) == len(ACTIONS) + len(INSPECTOR) + 2
+    for action in (*ACTIONS, *INSPECTOR):
         assert f"| {action.label} |" in table
     assert "| `p` | pull |" in table
 

@@ -18,10 +18,11 @@ from noeira_tui.tui.text import Line, wrap
 class HelpDialog(Dialog[None]):
     """Every action with its keys, then what the states mean."""
 
-    def __init__(self, situation: Situation, glyphs: Glyphs) -> None:
+    def __init__(self, situation: Situation, glyphs: Glyphs, actions: Iterable[Action] = ACTIONS) -> None:
         super().__init__("Keys", glyphs)
         self.add_class("help")
         self._situation = situation
+        self._actions = tuple(actions)
         self._body = Scrolled()
 
     def contents(self) -> Iterable[Widget]:
@@ -34,11 +35,11 @@ class HelpDialog(Dialog[None]):
         width = max(20, min(104, self.size.width) - 6)
         lines: list[Line] = []
         for group in Group:
-            lines += [((group.value, "heading"),)]
-            for action in ACTIONS:
-                if action.group is group:
-                    lines += self._lines(action, width)
-            lines.append(())
+            found = [action for action in self._actions if action.group is group]
+            if found:
+                lines += [((group.value, "heading"),)]
+                lines += [line for action in found for line in self._lines(action, width)]
+                lines.append(())
         lines.append((("States", "heading"),))
         for state, look in LOOKS.items():
             lines.append(
@@ -50,7 +51,8 @@ class HelpDialog(Dialog[None]):
         keys = (action.shown_keys or "^p").ljust(12)
         label = action.label.ljust(17)
         left = 2 + cell_len(keys) + 1 + cell_len(label) + 1
-        reason = None if Place.DIALOG in action.places else action.why_not(self._situation)
+        other = Place.DIALOG in action.places and self._situation.place is not Place.DIALOG
+        reason = None if other else action.why_not(self._situation)
         danger = f"{self.glyphs.warn} " if action.danger is not Danger.NONE else ""
         parts = wrap(danger + action.help, max(16, width - left))
         lines: list[Line] = [

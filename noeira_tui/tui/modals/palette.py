@@ -27,7 +27,7 @@ class PaletteDialog(Dialog[str]):
         Binding("enter", "choose", show=False, priority=True),
     ]
 
-    def __init__(self, situation: Situation, glyphs: Glyphs) -> None:
+    def __init__(self, situation: Situation, glyphs: Glyphs, actions: Iterable[Action] = ACTIONS) -> None:
         super().__init__("Commands", glyphs)
         self.add_class("palette")
         self._situation = situation
@@ -35,7 +35,9 @@ class PaletteDialog(Dialog[str]):
         self._list = RowList(id="palette-list", glyphs=glyphs, paint=self._paint)
         self._list.can_focus = False
         self._actions = {
-            action.id: action for action in ACTIONS if Place.DIALOG not in action.places and action.id != "palette"
+            action.id: action
+            for action in actions
+            if (actions is not ACTIONS or Place.DIALOG not in action.places) and action.label != "commands"
         }
 
     def contents(self) -> Iterable[Widget]:

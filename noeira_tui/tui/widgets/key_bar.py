@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from textual import events
 from textual.message import Message
 
@@ -10,7 +12,8 @@ from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.text import Piece, width_of
 from noeira_tui.tui.widgets.painted import Painted
 
-ALWAYS = ("palette", "help", "quit")
+ALWAYS = ("commands", "help", "quit")
+"""Labels of the keys that are named at any width."""
 
 
 class KeyBar(Painted):
@@ -28,15 +31,15 @@ class KeyBar(Painted):
         self._glyphs = glyphs
         self._spans: list[tuple[int, int, str]] = []
 
-    def show_keys(self, situation: Situation) -> None:
+    def show_keys(self, situation: Situation, actions: Iterable[Action] = ACTIONS) -> None:
         """Show the keys for a situation, as many as fit; commands, help and quit always."""
         shown = sorted(
-            (action for action in ACTIONS if action.footer is not None and situation.place in action.places),
+            (action for action in actions if action.footer is not None and situation.place in action.places),
             key=lambda action: action.footer or 0,
         )
         width = self.app.size.width
-        last = [action for action in shown if action.id in ALWAYS]
-        first = [action for action in shown if action.id not in ALWAYS]
+        last = [action for action in shown if action.label in ALWAYS]
+        first = [action for action in shown if action.label not in ALWAYS]
         while first and sum(width_of(_pieces(action, dimmed=False)) for action in [*first, *last]) > width:
             first.pop()
         pieces: list[Piece] = []
