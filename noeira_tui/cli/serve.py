@@ -24,7 +24,6 @@ DatabaseUrl = Annotated[
     str | None,
     typer.Option("--database-url", metavar="U", help="Another database than SQLite.", show_default=False),
 ]
-DATA_DIR = "NOEIRA_SERVICE_DATA_DIR"
 DATABASE_URL = "NOEIRA_SERVICE_DATABASE_URL"
 
 
@@ -35,13 +34,9 @@ def add(app: typer.Typer) -> None:
 
 def service_dir(cli: Cli, data_dir: Path | None) -> Path:
     """Folder of the service's data: `--data-dir`, else NOEIRA_SERVICE_DATA_DIR, else the platform's data folder."""
-    if data_dir is None and os.environ.get(DATA_DIR, "").strip():
-        data_dir = Path(os.environ[DATA_DIR].strip())
-    if data_dir is not None:
-        return absolute(data_dir, cli.settings.cwd)
-    from platformdirs import user_data_path
+    from noeira_tui.overview.ownservice import service_dir as usual
 
-    return user_data_path("noeira-tui") / "service"
+    return usual(os.environ, cli.settings.cwd) if data_dir is None else absolute(data_dir, cli.settings.cwd)
 
 
 def service_database(cli: Cli, data_dir: Path | None, database_url: str | None) -> str:

@@ -75,7 +75,7 @@ def _launch(store: JobStore, record: JobRecord, *, log_mode: Literal["ab", "wb"]
                 stderr=stream,
                 start_new_session=True,
                 cwd="/",
-                env=_environment(),
+                env=child_environment(),
                 check=True,
                 timeout=30,
             )
@@ -86,7 +86,7 @@ def _launch(store: JobStore, record: JobRecord, *, log_mode: Literal["ab", "wb"]
         raise problem from err
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """This process's environment, with what makes the package importable from a checkout too."""
     package_parent = str(Path(__file__).resolve().parents[2])
     if package_parent in sys.path and package_parent in sysconfig.get_paths().values():
