@@ -8,7 +8,7 @@ from noeira_tui.core.errors import ConfigError, DatasetError, DatasetFileError, 
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import redact
 from noeira_tui.datasets.localstore import missing, too_large
-from noeira_tui.datasets.store import Listing, Piece, Span, Traffic
+from noeira_tui.datasets.store import FileMark, Listing, Piece, Span, Traffic
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -47,6 +47,9 @@ class FsspecStore:
         return Piece(data, start, total)
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
+        return self.mark(path, cancel).size_bytes
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
         cancel.check()
         self._traffic.add(requests=1)
         try:
@@ -56,7 +59,7 @@ class FsspecStore:
         if info.get("type") == "directory":
             raise missing(path)
         size = info.get("size")
-        return size if isinstance(size, int) else None
+        return FileMark(size if isinstance(size, int) else None, _tag(info))
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         cancel.check()
@@ -70,6 +73,7 @@ class FsspecStore:
             raise self._refused(err, path) from err
         here = self._path(path).strip("/")
         files: dict[str, int | None] = {}
+        tags: dict[str, str] = {}
         folders: list[str] = []
         for row in rows:
             full = str(row["name"]).strip("/")
@@ -80,7 +84,8 @@ class FsspecStore:
                 folders.append(name)
             else:
                 files[name] = row["size"] if isinstance(row.get("size"), int) else None
-        return Listing(files, tuple(folders))
+                tags[name] = _tag(row)
+        return Listing(files, tuple(folders), tags)
 
     def close(self) -> None:
         """File systems of fsspec close themselves."""
@@ -105,6 +110,12 @@ class FsspecStore:
         if code == 404:
             return missing(path)
         return DatasetFileError(f"{path or 'it'} cannot be read: {words}.", code="unreadable", file=path)
+
+
+def _tag(info: dict[str, Any]) -> str:
+    """What a file system tells of a file's version, by the names that the kinds of fsspec give it."""
+    names = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "updated", "created")
+    return next((f"{name}:{info[name]}" for name in names if info.get(name)), "")
 
 
 def _open(uri: str) -> tuple[AbstractFileSystem, str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
+import time
 from pathlib import Path
 
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.core.progress import CancelToken
-from noeira_tui.datasets.store import Listing, Piece, Span, Traffic
+from noeira_tui.datasets.store import FileMark, Listing, Piece, Span, Traffic
+
+_TICK_NS = 50_000_000
 
 
 class LocalStore:
@@ -35,20 +39,24 @@ class LocalStore:
         return Piece(data, start, size)
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
+        return self.mark(path, cancel).size_bytes
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
         cancel.check()
         self._traffic.add(requests=1)
         try:
-            stat = self._path(path).stat()
+            found = self._path(path).stat()
         except (OSError, ValueError) as err:
             raise _refused(err, path) from err
-        if not os.path.isfile(self._path(path)):  # noqa: PTH113 - Path.is_file raises in a closed folder
+        if not stat.S_ISREG(found.st_mode):
             raise missing(path)
-        return stat.st_size
+        return FileMark(found.st_size, _tag(found))
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         cancel.check()
         self._traffic.add(requests=1)
         files: dict[str, int | None] = {}
+        tags: dict[str, str] = {}
         folders: list[str] = []
         try:
             with os.scandir(self._path(path)) as entries:
@@ -56,12 +64,13 @@ class LocalStore:
                     if entry.is_dir():
                         folders.append(entry.name)
                     elif entry.is_file():
-                        files[entry.name] = entry.stat().st_size
+                        found = entry.stat()
+                        files[entry.name], tags[entry.name] = found.st_size, _tag(found)
         except (FileNotFoundError, NotADirectoryError):
             return Listing({}, ())
         except OSError as err:
             raise _refused(err, path) from err
-        return Listing(dict(sorted(files.items())), tuple(sorted(folders)))
+        return Listing(dict(sorted(files.items())), tuple(sorted(folders)), tags)
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -86,6 +95,11 @@ def _bounds(span: Span, size: int) -> tuple[int, int]:
         return max(0, size + span.start), size
     stop = size if span.stop is None else min(span.stop, size)
     return min(span.start, stop), stop
+
+
+def _tag(found: os.stat_result) -> str:
+    """The time of the last change; not while another change could still fall into the same tick of the clock."""
+    return f"mtime:{found.st_mtime_ns}" if abs(time.time_ns() - found.st_mtime_ns) > _TICK_NS else ""
 
 
 def missing(path: str, where: str = "") -> DatasetFileError:

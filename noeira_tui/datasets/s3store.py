@@ -12,7 +12,7 @@ from noeira_tui.core.sigv4 import S3Keys, read_headers
 from noeira_tui.datasets.localstore import missing
 from noeira_tui.datasets.s3refusals import S3Fault, explain, fault_of
 from noeira_tui.datasets.s3settings import S3Settings
-from noeira_tui.datasets.store import Listing, Piece, Span, Traffic
+from noeira_tui.datasets.store import FileMark, Listing, Piece, Span, Traffic
 from noeira_tui.datasets.webclient import NO_SUFFIX, Refusal, Request, WebClient, from_the_end
 
 _MAX_LIST_BYTES = 16 << 20
@@ -61,6 +61,9 @@ class S3Store:
         return answer
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
+        return self.mark(path, cancel).size_bytes
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
         url = self._url(self._key(path), "")
         head = self._client.head(Request(url, path, "HEAD", self._signed("HEAD", url), follow=False), cancel)
         if not isinstance(head, Refusal):
@@ -68,12 +71,13 @@ class S3Store:
         if head.status == 404:
             raise missing(path)
         # An answer to HEAD has no body that could say why; a GET of one byte does.
-        return self.get(path, Span(0, 1), 1, cancel).total
+        return FileMark(self.get(path, Span(0, 1), 1, cancel).total)
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         prefix = self._key(path)
         prefix = f"{prefix}/" if prefix and not prefix.endswith("/") else prefix
         files: dict[str, int | None] = {}
+        tags: dict[str, str] = {}
         folders: list[str] = []
         token = ""
         for _ in range(_MAX_PAGES):
@@ -82,10 +86,10 @@ class S3Store:
             answer = self._fetch("", path, _query(query), None, _MAX_LIST_BYTES, cancel)
             if isinstance(answer, Refusal):
                 raise self._refused(answer, path)
-            token = _add_page(answer.data, prefix, files, folders)
+            token = _add_page(answer.data, prefix, files, tags, folders)
             if not token:
                 break
-        return Listing(files, tuple(folders))
+        return Listing(files, tuple(folders), tags)
 
     def close(self) -> None:
         self._client.close()
@@ -154,7 +158,7 @@ def _query(pairs: list[tuple[str, str]]) -> str:
     return "&".join(f"{name}={quote(value, safe='~-._')}" for name, value in sorted(pairs))
 
 
-def _add_page(data: bytes, prefix: str, files: dict[str, int | None], folders: list[str]) -> str:
+def _add_page(data: bytes, prefix: str, files: dict[str, int | None], tags: dict[str, str], folders: list[str]) -> str:
     """Add one page of a listing; gives the token of the next one, empty at the end."""
     try:
         root = ElementTree.fromstring(data)
@@ -166,6 +170,7 @@ def _add_page(data: bytes, prefix: str, files: dict[str, int | None], folders: l
         size = item.findtext(f"{space}Size") or ""
         if name and "/" not in name:
             files[name] = int(size) if size.isdigit() else None
+            tags[name] = item.findtext(f"{space}ETag") or item.findtext(f"{space}LastModified") or ""
     for item in root.iter(f"{space}CommonPrefixes"):
         name = (item.findtext(f"{space}Prefix") or "")[len(prefix) :].strip("/")
         if name:

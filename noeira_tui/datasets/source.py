@@ -16,13 +16,14 @@ from noeira_tui.core.errors import DatasetError, DatasetFileError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import redact
 from noeira_tui.datasets.localstore import LocalStore
-from noeira_tui.datasets.store import Cost, Listing, Piece, Span, Store, Traffic
+from noeira_tui.datasets.store import Cost, FileMark, Listing, Piece, Span, Store, Traffic
 from noeira_tui.datasets.webstore import HfAddress, HfStore, ResolvedStore, Resolver, WebStore
 
 MAX_JSON_BYTES = 32 << 20
 MAX_LINES_BYTES = 512 << 20
 MAX_PART_BYTES = 1 << 30
 PARALLEL = 8
+_LISTED_FROM = 8
 _LFS = b"version https://git-lfs"
 
 T = TypeVar("T")
@@ -119,6 +120,32 @@ class Source:
                 raise
             return False
         return True
+
+    def marks(self, paths: Sequence[str]) -> dict[str, FileMark]:
+        """What shows whether files changed, of those that are there; reads none. Many are told by their folders."""
+        folders = sorted({path.rpartition("/")[0] for path in paths})
+        if self.can_list and len(paths) > _LISTED_FROM and len(folders) * _LISTED_FROM < len(paths):
+            found = dict(zip(folders, self.each(self.listing, folders), strict=True))
+            parted = [(path, *path.rpartition("/")[::2]) for path in paths]
+            return {
+                path: FileMark(found[folder].files[name], found[folder].tags.get(name, ""))
+                for path, folder, name in parted
+                if name in found[folder].files
+            }
+        marks = self.each(self._mark, paths)
+        return {path: mark for path, mark in zip(paths, marks, strict=True) if mark is not None}
+
+    def mark(self, path: str) -> FileMark:
+        """What shows whether a file changed. Raises `missing_file`."""
+        return self.store.mark(path, self.cancel)
+
+    def _mark(self, path: str) -> FileMark | None:
+        try:
+            return self.mark(path)
+        except DatasetFileError as err:
+            if err.code != "missing_file":
+                raise
+        return None
 
     def listing(self, path: str = "") -> Listing:
         """What is directly in a folder, asked anew."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from noeira_tui.core.progress import CancelToken
@@ -33,11 +33,21 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class FileMark:
+    """What shows that a file changed: its size, and a `tag`, which is an ETag, a digest or the time of its last change;
+    empty where the place tells none, and then nobody can say whether it changed."""
+
+    size_bytes: int | None
+    tag: str = ""
+
+
+@dataclass(frozen=True)
 class Listing:
-    """The names directly in a folder; `files` with their sizes (None where unknown)."""
+    """The names directly in a folder; `files` with their sizes (None where unknown), `tags` as in a `FileMark`."""
 
     files: dict[str, int | None]
     folders: tuple[str, ...]
+    tags: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def among(cls, members: Iterable[tuple[str, int]], prefix: str) -> Listing:
@@ -99,6 +109,10 @@ class Store(Protocol):
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
         """A file's size in bytes; None when it is there and its size is not told."""
+        ...
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
+        """What shows whether a file changed, without reading it."""
         ...
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:

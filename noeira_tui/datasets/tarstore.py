@@ -12,7 +12,7 @@ from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.quantity import show_size
 from noeira_tui.datasets.localstore import missing, too_large
 from noeira_tui.datasets.source import Source, cut_short, refuse_pointer
-from noeira_tui.datasets.store import Listing, Piece, Span
+from noeira_tui.datasets.store import FileMark, Listing, Piece, Span
 
 _STEP_BYTES = 8 << 20
 _MAX_UNPACKED_BYTES = 64 << 30
@@ -117,6 +117,10 @@ class TarStore:
         if info is None:
             raise missing(path)
         return info.size
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
+        """A member changes with its archive only."""
+        return self._outer.with_cancel(cancel).mark("")
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         prefix = f"{path}/" if path else ""

@@ -12,7 +12,7 @@ from urllib.parse import SplitResult
 from noeira_tui.core.errors import DatasetFileError, NetworkError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.datasets.localstore import too_large
-from noeira_tui.datasets.store import Piece, Span, Traffic
+from noeira_tui.datasets.store import FileMark, Piece, Span, Traffic
 from noeira_tui.transfer.dial import Line
 from noeira_tui.transfer.facts import Patience
 from noeira_tui.transfer.http import Answer, Client, put_headers
@@ -77,14 +77,15 @@ class WebClient:
 
         return self._with_patience(request, headers, cancel, read)
 
-    def head(self, request: Request, cancel: CancelToken) -> int | Refusal | None:
-        """A file's size by HEAD; None when the answer does not tell it."""
+    def head(self, request: Request, cancel: CancelToken) -> FileMark | Refusal:
+        """A file's size and ETag, else the time of its last change, by HEAD."""
 
-        def read(answer: Answer) -> int | Refusal | None:
+        def read(answer: Answer) -> FileMark | Refusal:
             if answer.status != 200:
                 return self._refusal(answer)
             length = answer.header("Content-Length")
-            return int(length) if length is not None and length.isdigit() else None
+            tag = answer.header("ETag") or answer.header("Last-Modified") or ""
+            return FileMark(int(length) if length is not None and length.isdigit() else None, tag)
 
         return self._with_patience(request, {"Accept-Encoding": "identity", **request.headers}, cancel, read)
 

@@ -13,7 +13,7 @@ from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import plain_body, without_query
 from noeira_tui.datasets.localstore import missing
-from noeira_tui.datasets.store import Listing, Piece, Span, Traffic
+from noeira_tui.datasets.store import FileMark, Listing, Piece, Span, Traffic
 from noeira_tui.datasets.webclient import NO_SUFFIX, Refusal, Request, WebClient, from_the_end, refuse_page
 
 _ONE_BYTE = Span(0, 1)
@@ -30,6 +30,10 @@ class Resolver(Protocol):
 
     def paths(self) -> Mapping[str, int | None]:
         """Every file with its size (None where unknown). May ask the service; raises ServiceError."""
+        ...
+
+    def digests(self) -> Mapping[str, str]:
+        """The sha256 of every file of which the service knows it."""
         ...
 
     def url(self, path: str, *, fresh: bool) -> PresignedUrl | None:
@@ -55,13 +59,16 @@ class WebStore:
         return checked(answer, path, self._place(path))
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
+        return self.mark(path, cancel).size_bytes
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
         head = self._client.head(self._request(path, "HEAD"), cancel)
         if not isinstance(head, Refusal):
             return head
         if head.status in {404, 410}:
             raise missing(path)
         # Some servers refuse HEAD, redirect it, or answer it wrongly: one byte tells the size as well.
-        return self.get(path, _ONE_BYTE, 1, cancel).total
+        return FileMark(self.get(path, _ONE_BYTE, 1, cancel).total)
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         raise not_listable(self._place(path))
@@ -109,9 +116,13 @@ class ResolvedStore:
         size = paths[path]
         return self.get(path, _ONE_BYTE, 1, cancel).total if size is None else size
 
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
+        return FileMark(self.size(path, cancel), self._resolver.digests().get(path, ""))
+
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         prefix = f"{path}/" if path else ""
         files: dict[str, int | None] = {}
+        digests, tags = self._resolver.digests(), {}
         folders: set[str] = set()
         for name, size in sorted(self._known().items()):
             if name.startswith(prefix) and name != prefix:
@@ -120,7 +131,8 @@ class ResolvedStore:
                     folders.add(head)
                 else:
                     files[head] = size
-        return Listing(files, tuple(sorted(folders)))
+                    tags[head] = digests.get(name, "")
+        return Listing(files, tuple(sorted(folders)), tags)
 
     def close(self) -> None:
         self._client.close()
@@ -165,6 +177,13 @@ class HfStore:
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
         return self.get(path, _ONE_BYTE, 1, cancel).total
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
+        folder, _, name = path.rpartition("/")
+        listing = self.listing(folder, cancel)
+        if name not in listing.files:
+            return FileMark(self.size(path, cancel))
+        return FileMark(listing.files[name], listing.tags.get(name, ""))
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         address = self._address
@@ -216,10 +235,11 @@ def _hf_listing(data: bytes, path: str) -> Listing:
             for row in rows
             if row["type"] == "file"
         }
+        tags = {str(row["path"]).rpartition("/")[2]: str(row.get("oid", "")) for row in rows if row["type"] == "file"}
         folders = tuple(str(row["path"]).rpartition("/")[2] for row in rows if row["type"] == "directory")
     except (ValueError, KeyError, TypeError, AttributeError) as err:
         raise DatasetError(f"The hub's list of {path or 'the repository'} cannot be read.") from err
-    return Listing(files, folders)
+    return Listing(files, folders, tags)
 
 
 def not_listable(place: str) -> DatasetError:

@@ -11,7 +11,7 @@ from noeira_tui.core.progress import CancelToken
 from noeira_tui.datasets.localstore import missing, too_large
 from noeira_tui.datasets.rangefile import RangeFile
 from noeira_tui.datasets.source import Source, cut_short, refuse_pointer
-from noeira_tui.datasets.store import Listing, Piece, Span
+from noeira_tui.datasets.store import FileMark, Listing, Piece, Span
 
 _TAIL_BYTES = 16 << 10
 _READ_AHEAD = 4 << 10
@@ -74,6 +74,10 @@ class ZipStore:
 
     def size(self, path: str, cancel: CancelToken) -> int | None:
         return self._member(path).file_size
+
+    def mark(self, path: str, cancel: CancelToken) -> FileMark:
+        """A member changes with its archive only."""
+        return self._outer.with_cancel(cancel).mark("")
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         prefix = self._prefix + (f"{path}/" if path else "")

@@ -56,6 +56,9 @@ class DatasetResolver:
     def paths(self) -> Mapping[str, int | None]:
         return {"": self._answer.row.size_bytes}
 
+    def digests(self) -> Mapping[str, str]:
+        return {} if self._answer.row.sha256 is None else {"": self._answer.row.sha256}
+
     def url(self, path: str, *, fresh: bool) -> PresignedUrl | None:
         if path:
             return None
@@ -86,6 +89,9 @@ class RecordingResolver:
 
     def paths(self) -> Mapping[str, int | None]:
         return {path: row.size_bytes for path, row in self._files.items()}
+
+    def digests(self) -> Mapping[str, str]:
+        return {path: row.sha256 for path, row in self._files.items() if row.sha256 is not None}
 
     def url(self, path: str, *, fresh: bool) -> PresignedUrl | None:
         with self._lock:
