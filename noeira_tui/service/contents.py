@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, or_, select, text
@@ -130,21 +130,27 @@ def adopt(session: Session, access: Access, upload: Upload, known: dict[Contents
 
     `known` are the blobs this key may read; what is adopted is added to it, so that equal contents are stored once.
     """
-    former = known.get(upload.contents)
-    if former is not None:
-        if former.object_key == upload.lost_key:
-            former.object_key = upload.settled_key
-        return former
-    blob = Blob(
-        account_pk=access.account_pk,
-        sha256=upload.contents.sha256,
-        size_bytes=upload.contents.size_bytes,
-        object_key=upload.settled_key,
-    )
-    session.add(blob)
+    adopt_all(session, access, [upload], known)
+    return known[upload.contents]
+
+
+def adopt_all(session: Session, access: Access, uploads: Iterable[Upload], known: dict[Contents, Blob]) -> None:
+    """Add the blobs for many uploads to `known`, as `adopt` does for one; new rows go to the database together."""
+    for upload in uploads:
+        former = known.get(upload.contents)
+        if former is not None:
+            if former.object_key == upload.lost_key:
+                former.object_key = upload.settled_key
+            continue
+        blob = Blob(
+            account_pk=access.account_pk,
+            sha256=upload.contents.sha256,
+            size_bytes=upload.contents.size_bytes,
+            object_key=upload.settled_key,
+        )
+        session.add(blob)
+        known[upload.contents] = blob
     session.flush()
-    known[upload.contents] = blob
-    return blob
 
 
 def _is_whole(store: ObjectStore, object_key: str, contents: Contents) -> bool:

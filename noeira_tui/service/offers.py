@@ -13,7 +13,7 @@ from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES
 from noeira_tui.core.paths import is_wire_path
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import FileBody
-from noeira_tui.service.contents import Contents, Upload, adopt, lock_contents, look_at_upload, readable_blobs
+from noeira_tui.service.contents import Contents, Upload, adopt_all, lock_contents, look_at_upload, readable_blobs
 from noeira_tui.service.context import Call
 from noeira_tui.service.finding import PATH_RULE, find_recording
 from noeira_tui.service.problems import RequestRefusedError
@@ -152,21 +152,23 @@ def _publish(session: Session, call: Call, recording: Recording, subject: str, l
     known = readable_blobs(session, call.access, {one.file.sha256 for one in looked})
     uploads = _uploads(session, [one.upload.object_key for one in looked])
     spare: list[str] = []
-    done: list[FileBody] = []
+    opened: list[tuple[_Looked, FileUpload, RecordingFile]] = []
     for one in looked:
-        upload = uploads.get(one.upload.object_key)
-        row = rows.get(one.file.path)
+        upload, row = uploads.get(one.upload.object_key), rows.get(one.file.path)
         if upload is None or row is None or upload.completed_at is not None:
             # Another request completed or removed it meanwhile.
             spare += one.upload.leftovers(None)
-            continue
-        blob = adopt(session, call.access, one.upload, known)
+        else:
+            opened.append((one, upload, row))
+    adopt_all(session, call.access, [one.upload for one, _, _ in opened], known)
+    for one, upload, row in opened:
+        blob = known[one.upload.contents]
         spare += one.upload.leftovers(blob)
         row.blob_pk, row.updated_at = blob.pk, now()
         if (row.offered_sha256, row.offered_bytes) == (one.file.sha256, one.file.size_bytes):
             row.offered_sha256 = row.offered_bytes = None
         upload.completed_at = now()
-        done.append(one.file)
+    done = [one.file for one, _, _ in opened]
     recording.updated_at = now()
     if done:
         size_bytes = sum(file.size_bytes for file in done)

@@ -175,7 +175,7 @@ def soak(
     chance = random.Random(seed)
     folders = {name: root / "projects/tower/datasets" / name for name in ("checkpointing", "lerobot")}
     truths = {name: Truth(folder) for name, folder in folders.items()}
-    reader = Reader(service, root.parent / "reader", truths, 1.0 if episodes > 50 else 0.3)
+    reader = Reader(service, root.parent / "reader", truths, 1.0)
     for folder in folders.values():
         folder.mkdir()
     for name in folders:
