@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,38 +16,10 @@ from noeira_tui.transfer.journal import Journal, read_journal, write_journal
 from noeira_tui.transfer.part import journal_path
 from noeira_tui.transfer.plan import MIN_PIECE_BYTES
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS
+from tests.support.faulty_puller import Puller
 from tests.support.faulty_server import FAST_CONTEXT, FaultyServer
 
-REPOSITORY = Path(__file__).parents[2]
 thorough = pytest.mark.skipif(not os.environ.get("THOROUGH"), reason="takes minutes: THOROUGH=1 runs it")
-
-
-class Puller:
-    """A pulling process that stands at the start line until `go`."""
-
-    def __init__(self, server: FaultyServer, dest: Path) -> None:
-        url = server.presigned("/object").url
-        command = [sys.executable, "-m", "tests.support.faulty_puller", url, str(dest)]
-        command += [server.wanted.sha256, str(len(server.content))]
-        self.process = subprocess.Popen(
-            command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "ready\n"
-
-    def go(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.communicate(timeout=20)
-
-    def finish(self) -> str:
-        out, err = self.process.communicate(timeout=40)
-        assert self.process.returncode == 0, err
-        return out
 
 
 def names(dest: Path) -> set[str]:
