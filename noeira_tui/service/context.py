@@ -18,7 +18,7 @@ from noeira_tui.service import audit
 from noeira_tui.service.bounds import Bounds
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
-from noeira_tui.service.keys import Access, KeyCheck, Scope
+from noeira_tui.service.keys import Access, KeyCheck, Scope, WouldWaitError
 from noeira_tui.service.limits import Buckets
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.problems import RequestRefusedError
@@ -59,9 +59,19 @@ class Context:
             ),
         )
 
-    def access(self, key: str, client: str) -> Access:
-        """What an API key of a request gives access to; 401 for none, 429 for too many requests."""
-        access = self.keys.access(key)
+    async def admit(self, key: str, client: str) -> Access:
+        """`access` from the event loop: in a thread only where the database has to be waited for."""
+        try:
+            return self.access(key, client, wait=False)
+        except WouldWaitError:
+            return await run_in_threadpool(self.access, key, client)
+
+    def access(self, key: str, client: str, *, wait: bool = True) -> Access:
+        """What an API key of a request gives access to; 401 for none, 429 for too many requests.
+
+        Without `wait`, raises WouldWaitError where the database would have to be waited for.
+        """
+        access = self.keys.access(key, wait=wait)
         if access is None:
             wait_s = self.wrong_keys.take(client)
             if wait_s:
@@ -148,7 +158,7 @@ class ProtectedRoute(APIRoute):
             needed = self._needed(request)
             key = _bearer(request)
             client = request.client.host if request.client is not None else ""
-            access = await run_in_threadpool(context.access, key, client)
+            access = await context.admit(key, client)
             if not access.scope.covers(needed):
                 raise RequestRefusedError(403, f"This API key may only {access.scope}")
             request.state.access = access

@@ -10,13 +10,18 @@ import hashlib
 import hmac
 import logging
 import secrets
+import sqlite3
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from noeira_tui.core.errors import ConfigError, ServiceError
@@ -29,6 +34,10 @@ _log = logging.getLogger("noeira_tui.service")
 _PREFIX = "nk"
 _LAST_USE_GRAIN_S = 60.0
 _MAX_NAME = 200
+_KEY_QUERY = select(ApiKey.account_pk, ApiKey.scope, ApiKey.project, ApiKey.secret_sha256, ApiKey.revoked_at).where(
+    ApiKey.id == bindparam("identity")
+)
+_KEY_SQL = "SELECT account_pk, scope, project, secret_sha256, revoked_at FROM api_keys WHERE id = ?"
 
 
 class Scope(StrEnum):
@@ -134,29 +143,73 @@ class KeyStore:
         self._database.close()
 
 
+class WouldWaitError(Exception):
+    """The database cannot be asked without waiting for it: ask from a thread."""
+
+
+@dataclass(frozen=True)
+class _KnownKey:
+    account_pk: int
+    scope: str
+    project: str | None
+    secret_sha256: str
+    is_revoked: bool
+
+
+def _known_key(row: Sequence[Any] | None) -> _KnownKey | None:
+    if row is None:
+        return None
+    account_pk, scope, project, secret_sha256, revoked_at = row
+    return _KnownKey(account_pk, scope, project, secret_sha256, revoked_at is not None)
+
+
 class KeyCheck:
-    """Checks the keys of requests, and records their last use at most once a minute each."""
+    """Checks the keys of requests, and records their last use at most once a minute each.
+
+    Every check asks the database, so that a revoked key is refused at once. On SQLite that takes microseconds and needs
+    no thread; the last use is written by a thread of its own, as a request must not wait for the disk to tell it.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._quick = database.quick_rows()
         self._used: dict[str, float] = {}
+        self._writer = ThreadPoolExecutor(1, "last-use")
 
-    def access(self, key: str) -> Access | None:
-        """What this key gives access to; None for one that is unknown, wrong or revoked."""
+    def access(self, key: str, *, wait: bool = True, note: bool = True) -> Access | None:
+        """What this key gives access to; None for one that is unknown, wrong or revoked.
+
+        Without `wait`, raises WouldWaitError where the database would have to be waited for. Without `note`, the last
+        use stays as it is.
+        """
         prefix, _, rest = key.partition("_")
         identity, _, secret = rest.partition("_")
         if prefix != _PREFIX or not identity or not secret:
             return None
-        with self._database.read() as session:
-            row = session.execute(
-                select(ApiKey.account_pk, ApiKey.scope, ApiKey.project, ApiKey.secret_sha256, ApiKey.revoked_at).where(
-                    ApiKey.id == identity
-                )
-            ).one_or_none()
-        if row is None or not hmac.compare_digest(row.secret_sha256, _digest(secret)) or row.revoked_at is not None:
+        known = self._known(identity, wait=wait)
+        if known is None or not hmac.compare_digest(known.secret_sha256, _digest(secret)) or known.is_revoked:
             return None
-        self._note_use(identity)
-        return Access(row.account_pk, identity, Scope(row.scope), row.project)
+        if note:
+            self._note_use(identity)
+        return Access(known.account_pk, identity, Scope(known.scope), known.project)
+
+    def close(self) -> None:
+        """Let the last uses be written."""
+        self._writer.shutdown()
+        if self._quick is not None:
+            self._quick.close()
+
+    def _known(self, identity: str, *, wait: bool) -> _KnownKey | None:
+        if self._quick is not None:
+            try:
+                found = self._quick.first(_KEY_SQL, (identity,))
+                return _known_key(found)
+            except sqlite3.Error as err:
+                _log.info("a key is looked up the long way: %s", err)
+        if not wait:
+            raise WouldWaitError
+        with self._database.read() as session:
+            return _known_key(session.execute(_KEY_QUERY, {"identity": identity}).one_or_none())
 
     def _note_use(self, identity: str) -> None:
         moment = time.monotonic()
@@ -164,12 +217,15 @@ class KeyCheck:
         if last is not None and moment - last < _LAST_USE_GRAIN_S:
             return
         self._used[identity] = moment
+        self._writer.submit(self._record_use, identity, now())
+
+    def _record_use(self, identity: str, at: datetime) -> None:
         try:
             with self._database.write() as session:
-                session.execute(update(ApiKey).where(ApiKey.id == identity).values(last_used_at=now()))
-        except DBAPIError as err:
+                session.execute(update(ApiKey).where(ApiKey.id == identity).values(last_used_at=at))
+        except (DBAPIError, PoolTimeout) as err:
             # A full disk must not keep anyone from reading.
-            _log.warning("the use of key %s was not recorded: %s", identity, err.orig)
+            _log.warning("the use of key %s was not recorded: %s", identity, getattr(err, "orig", err))
 
 
 def account_pk_of(session: Session, name: str) -> int:

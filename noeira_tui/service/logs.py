@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
+import logging.handlers
+import queue
 import sys
 from datetime import UTC, datetime
 
@@ -12,19 +15,41 @@ from noeira_tui.core.redact import redact
 
 REQUESTS = "noeira_tui.service.requests"
 _FIELDS = "noeira_fields"
+_WAITING_LINES = 10_000
 
 
 def configure(log_format: str) -> None:
     """Send this process' log to stderr in one of the formats; requests are logged in JSON only."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
     as_json = log_format == "json"
     handler.setFormatter(JsonLines() if as_json else PlainLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    root.handlers[:] = [_in_the_background(handler) if as_json else handler]
     root.setLevel(logging.INFO if as_json else logging.WARNING)
     logging.getLogger(REQUESTS).setLevel(logging.INFO if as_json else logging.WARNING)
     # It tells the lines of each step.
     logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+def _in_the_background(handler: logging.Handler) -> logging.Handler:
+    """Let a thread write the lines: a request is not to wait for whoever reads them.
+
+    A reader that stands still loses lines, once ten thousand wait for it, and stops nothing.
+    """
+    waiting: queue.Queue[logging.LogRecord] = queue.Queue(_WAITING_LINES)
+    listener = logging.handlers.QueueListener(waiting, handler)
+    listener.start()
+    atexit.register(listener.stop)
+    return _Hurried(waiting)
+
+
+class _Hurried(logging.handlers.QueueHandler):
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        # It stays in this process, and the fields and tracebacks are wanted as they are.
+        return record
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the library's name
+        """Nothing: the line is lost, and saying so would be another one."""
 
 
 def with_fields(**fields: object) -> dict[str, object]:

@@ -136,8 +136,12 @@ class _Runner:
 def _client_key(config: ServiceConfig, folder: DataFolder, database: Database) -> str:
     """The key in `client.env`; the first start makes it, and so does one on a database that does not know it."""
     known = folder.client_key()
-    if known and KeyCheck(database).access(known) is not None:
-        return known
+    check = KeyCheck(database)
+    try:
+        if known and check.access(known, note=False) is not None:
+            return known
+    finally:
+        check.close()
     keys = KeyStore(config.resolved_database_url)
     try:
         _, key = keys.create(f"first start on {socket.gethostname() or sys.platform}", Scope.ADMIN)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.service_client import Caller, facts, put
 from tests.support.service_fixture import RunningService
+from tests.support.service_process import until
 
 ROUTES = [
     ("GET", "/audit"),
@@ -224,4 +225,4 @@ def test_last_use_is_recorded(catalog: RunningService) -> None:
     assert last_used() is None
     with Caller(catalog.url, key) as reader:
         assert reader.get("/datasets").status_code == 200
-    assert last_used() is not None
+    until(lambda: last_used() is not None, "the last use is written")

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Row, Select, bindparam, select
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import DatasetRow, NewDataset, RowStatus, format_time
@@ -33,6 +33,15 @@ _SHOWN = (
     "id", "name", "version", "env_id", "n_rows", "n_episodes", "seed", "source_commit", "columns", "filename",
     "created_at", "updated_at",
 )  # fmt: skip
+_ROWS: Select[Any] = select(
+    # Plain columns: lists are long.
+    *(Dataset.__table__.c[name] for name in _SHOWN),
+    Blob.sha256,
+    Blob.size_bytes,
+    Blob.object_key,
+).outerjoin(Blob, Blob.pk == Dataset.blob_pk)
+"""Datasets with what is known of their contents."""
+_ONE_ROW = _ROWS.where(Dataset.account_pk == bindparam("account"), Dataset.id == bindparam("dataset"))
 router = APIRouter(route_class=ProtectedRoute, tags=["datasets"], responses=REFUSALS)
 
 
@@ -41,7 +50,7 @@ def list_datasets(call: Authorised, page: Paged) -> Response:
     """Every dataset of the account, pending ones included, by id."""
     if call.access.project is not None:
         return JSONResponse([])
-    query = _rows().where(Dataset.account_pk == call.access.account_pk)
+    query = _ROWS.where(Dataset.account_pk == call.access.account_pk)
     if page.after is not None:
         query = query.where(Dataset.id > page.after)
     with call.database.read() as session:
@@ -55,9 +64,8 @@ def describe_dataset(call: Authorised, dataset_id: str) -> Response:
     row = None
     if call.access.project is None:
         with call.database.read() as session:
-            row = session.execute(
-                _rows().where(Dataset.account_pk == call.access.account_pk, Dataset.id == dataset_id)
-            ).one_or_none()
+            told = {"account": call.access.account_pk, "dataset": dataset_id}
+            row = session.execute(_ONE_ROW, told).one_or_none()
     if row is None:
         raise _unknown(dataset_id)
     if row.object_key is None:
@@ -188,17 +196,6 @@ def _take_facts(row: Dataset, facts: NewDataset) -> None:
     row.env_id, row.n_rows, row.n_episodes = facts.env_id, facts.n_rows, facts.n_episodes
     row.seed, row.source_commit = facts.seed, facts.source_commit
     row.columns, row.filename = facts.columns, facts.filename
-
-
-def _rows() -> Select[Any]:
-    """Datasets with what is known of their contents, as plain columns: lists are long."""
-    columns = Dataset.__table__.c
-    return select(
-        *(columns[name] for name in _SHOWN),
-        Blob.sha256,
-        Blob.size_bytes,
-        Blob.object_key,
-    ).outerjoin(Blob, Blob.pk == Dataset.blob_pk)
 
 
 def _shape(row: Row[Any]) -> DatasetRow:

@@ -12,7 +12,6 @@ import secrets
 from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from noeira_tui.service.context import context_of
 from noeira_tui.service.keys import Access
@@ -31,7 +30,7 @@ async def access_of(request: Request) -> Access | None:
     if not key:
         return None
     try:
-        access = await run_in_threadpool(context_of(request).access, key, _client(request))
+        access = await context_of(request).admit(key, _client(request))
     except RequestRefusedError as err:
         if err.status == 401:
             return None
@@ -56,7 +55,7 @@ async def form_of(request: Request) -> dict[str, str]:
 async def is_valid(request: Request, key: str) -> bool:
     """Whether a key that was typed in is one. Raises RequestRefusedError (429) after too many wrong ones."""
     try:
-        await run_in_threadpool(context_of(request).access, key, _client(request))
+        await context_of(request).admit(key, _client(request))
     except RequestRefusedError as err:
         if err.status == 401:
             return False
