@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from noeira_tui.core.errors import ConfigError, DatasetError
 from noeira_tui.datasets.facts import Camera, DatasetInfo, Feature, FeatureStats, Picture, Problem, Series
 from noeira_tui.datasets.jsonfacts import Problems, finite_number
+from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes, unknown_episodes
 from noeira_tui.datasets.rangefile import RangeFile
 from noeira_tui.datasets.source import Source, cut_short, refuse_pointer
 from noeira_tui.datasets.spans import Lengths
@@ -128,6 +129,9 @@ class Hdf5Reader:
         count = episodes.counts[episode_index]
         fps = finite_number(layout.attributes.get("fps")) or 30.0
         return Series(episode_index, np.arange(count, dtype=np.float64) / fps, values[0], values[1])
+
+    def proprio(self, source: Source, wishes: ReadingWishes) -> ProprioPlan:
+        raise unknown_episodes(source)
 
     def stats(self, source: Source) -> tuple[FeatureStats, ...]:
         return ()

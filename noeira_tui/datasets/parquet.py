@@ -48,6 +48,7 @@ class ParquetFile:
         self._total = total
         self._file = RangeFile(source, path, total)
         self._file.keep(footer)
+        self.footer = footer
         length = int.from_bytes(footer.data[-8:-4], "little")
         tail = footer.data[-(length + 8) :]
         try:
@@ -126,11 +127,16 @@ class ParquetFile:
         return GroupSpan(row_group.num_rows, int(least), int(greatest))
 
 
-def open_parquet(source: Source, path: str, *, guess_bytes: int = SMALL_TAIL) -> ParquetFile:
-    """Read a file's footer, in one request when it is at most `guess_bytes`, else in two.
+def open_parquet(
+    source: Source, path: str, *, guess_bytes: int = SMALL_TAIL, footer: Piece | None = None
+) -> ParquetFile:
+    """Read a file's footer, in one request when it is at most `guess_bytes`, else in two; a `footer` of it that was
+    read before is not read again.
 
     Raises DatasetFileError: `missing_file`, `lfs_pointer`, `damaged_file` (cut short, empty, something else).
     """
+    if footer is not None and footer.total is not None:
+        return ParquetFile(source, path, footer, footer.total)
     piece = source.tail(path, guess_bytes)
     total = piece.total
     if total is None:
@@ -147,7 +153,7 @@ def open_parquet(source: Source, path: str, *, guess_bytes: int = SMALL_TAIL) ->
     if length > len(piece.data):
         rest = source.part(path, total - length, piece.start)
         piece = Piece(rest + piece.data, total - length, total)
-    return ParquetFile(source, path, piece, total)
+    return ParquetFile(source, path, Piece(piece.data, piece.start, total), total)
 
 
 def whole_parquet(source: Source, path: str, max_bytes: int) -> pa.Table:

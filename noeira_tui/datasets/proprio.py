@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from noeira_tui.core.errors import DatasetError
 from noeira_tui.datasets.facts import Problem
-from noeira_tui.datasets.source import Source
+from noeira_tui.datasets.source import PARALLEL, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,3 +76,31 @@ class ReadingWishes:
 
     unchanged: frozenset[str] = frozenset()
     part_frames: int = PART_FRAMES
+
+
+T = TypeVar("T")
+
+
+def windows(
+    items: Sequence[T], weight: Callable[[T], int], limit: int = 2 * PART_FRAMES, count: int = PARALLEL
+) -> Iterator[list[T]]:
+    """Neighbours together: at most `count`, and no more once they weigh `limit`."""
+    window: list[T] = []
+    total = 0
+    for item in items:
+        if window and (len(window) >= count or total + weight(item) > limit):
+            yield window
+            window, total = [], 0
+        window.append(item)
+        total += weight(item)
+    if window:
+        yield window
+
+
+def unknown_episodes(source: Source) -> DatasetError:
+    """The error for a format whose state and action have no agreed names."""
+    return DatasetError(
+        f"{source.shown} is of a kind whose state and action have no agreed names; it cannot be scored.",
+        title="Not a dataset of episodes",
+        hint="LeRobot datasets and zarr stores can be.",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from noeira_tui.datasets.facts import DatasetInfo, Episodes, FeatureStats, Picture, Problem, Series
+from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes
 from noeira_tui.datasets.source import Source
 
 
@@ -34,6 +35,10 @@ class Reader(Protocol):
 
     def series(self, source: Source, episode_index: int) -> Series:
         """An episode's state and action."""
+        ...
+
+    def proprio(self, source: Source, wishes: ReadingWishes) -> ProprioPlan:
+        """How every episode's state, action and timestamps are read. Raises DatasetError where they cannot be told."""
         ...
 
     def stats(self, source: Source) -> tuple[FeatureStats, ...]:

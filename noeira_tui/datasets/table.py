@@ -10,6 +10,7 @@ from noeira_tui.datasets.jsonfacts import Problems, whole_number
 from noeira_tui.datasets.lerobot.info import LeRobotInfo
 from noeira_tui.datasets.lerobot.layout import Generation
 from noeira_tui.datasets.lerobot.series import OpenTables, read_series
+from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes, unknown_episodes
 from noeira_tui.datasets.source import Source
 from noeira_tui.datasets.spans import Lengths
 
@@ -70,6 +71,9 @@ class TableReader:
         names = self._files.get(source, "").names
         state = next((name for start in _OBSERVED for name in names if name.startswith(start)), "observation.state")
         return read_series(source, _NO_INFO, episode, self._files, path="", state=state)
+
+    def proprio(self, source: Source, wishes: ReadingWishes) -> ProprioPlan:
+        raise unknown_episodes(source)
 
     def stats(self, source: Source) -> tuple[FeatureStats, ...]:
         return ()

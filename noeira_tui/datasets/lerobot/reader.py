@@ -13,10 +13,12 @@ from noeira_tui.datasets.lerobot.episodes import EpisodeTable, read_episodes
 from noeira_tui.datasets.lerobot.images import read_image
 from noeira_tui.datasets.lerobot.info import LeRobotInfo, parse_info
 from noeira_tui.datasets.lerobot.layout import INFO, STATS, Generation
+from noeira_tui.datasets.lerobot.proprio import plan_proprio
 from noeira_tui.datasets.lerobot.series import OpenTables, read_series
 from noeira_tui.datasets.lerobot.tasks import read_tasks
 from noeira_tui.datasets.mp4 import VideoIndex, read_index
 from noeira_tui.datasets.picture import read_picture
+from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes
 from noeira_tui.datasets.source import Source
 
 _MAX_INDICES = 16
@@ -81,6 +83,9 @@ class LeRobotReader:
 
     def series(self, source: Source, episode_index: int) -> Series:
         return read_series(source, self._info, self._episode(source, episode_index), self._files)
+
+    def proprio(self, source: Source, wishes: ReadingWishes) -> ProprioPlan:
+        return plan_proprio(source, self._info, wishes)
 
     def stats(self, source: Source) -> tuple[FeatureStats, ...]:
         data = source.json_or_none(STATS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from math import prod
 
@@ -20,7 +21,7 @@ def check_chunks(source: Source, nodes: Nodes, problems: Problems) -> None:
         grid = [-(-size // chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
         if not array.shape or prod(grid) > _MAX_CHUNKS:
             continue
-        absent = sorted(_expected(array, grid, nodes.generation) - _there(source, array, nodes.generation))
+        absent = sorted(set(chunk_keys(array, nodes.generation)) - _there(source, array, nodes.generation))
         if absent:
             more = f" and {len(absent) - 1:,} more" if len(absent) > 1 else ""
             message = (
@@ -34,10 +35,12 @@ def _is_v2_key(array: ZarrArray, generation: int) -> bool:
     return generation == 2 or array.separator.startswith("v2")
 
 
-def _expected(array: ZarrArray, grid: list[int], generation: int) -> set[str]:
+def chunk_keys(array: ZarrArray, generation: int) -> Iterator[str]:
+    """The names of all chunks of an array, below it."""
+    grid = [-(-size // chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
     separator = array.separator.removeprefix("v2") or "."
     head = [] if _is_v2_key(array, generation) else ["c"]
-    return {separator.join([*head, *map(str, place)]) for place in product(*(range(count) for count in grid))}
+    return (separator.join([*head, *map(str, place)]) for place in product(*(range(count) for count in grid)))
 
 
 def _there(source: Source, array: ZarrArray, generation: int) -> set[str]:

@@ -19,6 +19,7 @@ from noeira_tui.datasets.facts import (
     Series,
 )
 from noeira_tui.datasets.jsonfacts import Problems, finite_number
+from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes
 from noeira_tui.datasets.source import Source
 from noeira_tui.datasets.zarr.nodes import Nodes, ZarrArray, own_metadata, read_nodes
 from noeira_tui.datasets.zarr.present import check_chunks
@@ -143,6 +144,22 @@ class ZarrReader:
         info = self.summary(source)
         times = np.arange(stop - start, dtype=np.float64) / (info.fps or 30.0)
         return Series(episode_index, times, values[0], values[1])
+
+    def proprio(self, source: Source, wishes: ReadingWishes) -> ProprioPlan:
+        from noeira_tui.datasets.zarr.proprio import plan_zarr
+
+        nodes, table = self._read(source), self.episodes(source)
+        ends_of = nodes.find(*ENDS)
+        if ends_of is None or not len(table):
+            found = next(iter(self.problems), None)
+            why = f"There is no array {ENDS[0]}: where episodes end is not told." if found is None else found.message
+            raise DatasetError(f"There are no episodes to be told: {why}")
+        data = data_arrays(nodes)
+        state = next((array for name in _STATES for array in data if array.name == name), None)
+        action = self._action(data)
+        if state is None and action is None:
+            raise DatasetError("There is neither state nor action in it.", hint="Zarr: `data/state`, `data/action`.")
+        return plan_zarr(nodes, self._marker, table.ends, (state, action, ends_of), wishes)
 
     def stats(self, source: Source) -> tuple[FeatureStats, ...]:
         return ()
