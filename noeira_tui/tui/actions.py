@@ -97,7 +97,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("next", ("tab",), "next pane", "Next pane.", Group.MOVE),
     Action("previous", ("shift+tab",), "previous pane", "Previous pane.", Group.MOVE),
     *PAGES,
-    Action("theme", (), "light or dark", "Change between the light and the dark theme.", Group.APP),
     Action("palette", ("ctrl+p",), "commands", "Find any action by its name.", Group.APP, footer=40),
     Action("help", ("?",), "help", "The keys that work here.", Group.APP, footer=41),
     Action("quit", ("q",), "quit", "Leave. Jobs go on without the app.", Group.APP, footer=42),

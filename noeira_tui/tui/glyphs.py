@@ -10,7 +10,8 @@ from noeira_tui.core.states import LOOKS, State
 
 @dataclass(frozen=True)
 class Glyphs:
-    """Every sign that is not a letter. Each is one cell wide, but for `ellipsis` in the ASCII set."""
+    """Every sign that is not a letter. Each is one cell wide, but for `ellipsis` in the ASCII set;
+    `sparks` grow in height."""
 
     is_ascii: bool
     ellipsis: str
@@ -31,6 +32,7 @@ class Glyphs:
     track: str
     dash: str
     none: str
+    sparks: str
 
     def state(self, state: State) -> str:
         """The symbol of a state."""
@@ -58,6 +60,7 @@ SYMBOLS = Glyphs(
     track="─",
     dash="–",
     none="—",
+    sparks="▁▂▃▄▅▆▇█",
 )
 
 ASCII = Glyphs(
@@ -80,6 +83,7 @@ ASCII = Glyphs(
     track=".",
     dash="-",
     none="-",
+    sparks="_.-=+*#",
 )
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import UnreachableError
 from noeira_tui.core.states import LOOKS, TO_FETCH, State
-from noeira_tui.tui import figures, job_rows
+from noeira_tui.tui import figures
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.text import Line, Piece, clean, cut, width_of
 
 if TYPE_CHECKING:
-    from noeira_tui.jobs.records import JobRecord
     from noeira_tui.overview.picture import Overview, ServiceView
 
 _COUNTED = (State.MISSING, State.INVALID, State.DIVERGED, State.STALE, State.PARTIAL, State.RECORDING, State.UNKNOWN)
@@ -26,9 +25,12 @@ TITLES = {Place.PROJECTS: "1 Projects", Place.CATALOG: "2 Catalog", Place.PACKS:
 
 
 def header(
-    overview: Overview | None, jobs: Iterable[JobRecord], *, looking: bool, glyphs: Glyphs, width: int
+    overview: Overview | None, rates: tuple[float, float], *, looking: bool, glyphs: Glyphs, width: int
 ) -> tuple[Line, Line]:
-    """The left and the right part of the first line; less of it when it is narrow."""
+    """The left and the right part of the first line; less of it when it is narrow.
+
+    `rates` are the bytes a second that come in and go out.
+    """
     sep: Piece = (f" {glyphs.dot} ", "faint")
     left: list[Piece] = [(" noeira ", "key"), (" ", "")]
     right: list[Piece] = []
@@ -41,8 +43,7 @@ def header(
             right.append((f"{figures.size(overview.free_bytes, glyphs)} free", ""))
     else:
         left.append((f"looking at this box {glyphs.ellipsis}", "quiet"))
-    coming, going = job_rows.rates(jobs)
-    for sign, rate in ((glyphs.down, coming), (glyphs.up, going)):
+    for sign, rate in zip((glyphs.down, glyphs.up), rates, strict=True):
         if rate > 0:
             right += [("  ", ""), (f"{sign} {figures.rate(rate, glyphs)}", "accent")]
     if looking and overview is not None and width >= 70:
@@ -119,9 +120,11 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int) -> tuple[Li
     amount = f" {glyphs.dot} {figures.size(unsent, glyphs)} not sent" if unsent else ""
     left: list[Piece] = [(f" {glyphs.warn} Not safe to destroy", "trouble"), (amount, "attention")]
     room = width - width_of(left) - width_of(right) - 6
-    reasons = [clean(reason, glyphs) for reason in overview.unsafe_because]
+    reasons = overview.unsafe_because
     told = ""
     for index, reason in enumerate(reasons):
+        # One after the other: there may be thousands, of which a few have room.
+        reason = clean(reason, glyphs)
         rest = len(reasons) - index - 1
         more = f" {glyphs.dot} {rest} more" if rest else ""
         longer = f"{told} {glyphs.dot} {reason}" if told else reason
@@ -130,7 +133,11 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int) -> tuple[Li
             break
         told = longer
     if not told and reasons:
-        told = cut(reasons[0], room, glyphs) if room >= 30 else f"{figures.count(len(reasons), 'reason')}: D"
+        told = (
+            cut(clean(reasons[0], glyphs), room, glyphs)
+            if room >= 30
+            else f"{figures.count(len(reasons), 'reason')}: D"
+        )
     if told:
         left.append((f" {glyphs.dot} {told}", "quiet"))
     return tuple(left), right

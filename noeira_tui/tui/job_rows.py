@@ -11,8 +11,10 @@ from rich.cells import cell_len
 
 from noeira_tui.tui import figures
 from noeira_tui.tui.glyphs import Glyphs
-from noeira_tui.tui.rows import Columns, Place, Row, direction, is_watch
+from noeira_tui.tui.pace import Moment, Pace, sparkline
+from noeira_tui.tui.rows import Columns, Place, Row
 from noeira_tui.tui.text import Line, Piece, clean, cut, cut_line, fit
+from noeira_tui.tui.thing_rows import direction, is_watch
 
 if TYPE_CHECKING:
     from noeira_tui.jobs.records import JobRecord
@@ -24,6 +26,9 @@ MAX_ENDED = 50
 
 MIN_BAR_CELLS = 8
 """A bar shorter than this tells nothing."""
+
+SPARK_CELLS = 12
+"""How many of the last seconds a row draws."""
 
 _LOOKS: dict[str, str] = {
     "queued": "quiet",
@@ -57,12 +62,34 @@ def listed_jobs(jobs: Iterable[JobRecord], now: float) -> tuple[JobRecord, ...]:
     return tuple(sorted([*live, *ended[:MAX_ENDED]], key=lambda job: (_ORDER.get(job.state, 4), -job.id)))
 
 
-def job_rows(jobs: Iterable[JobRecord], now: float, glyphs: Glyphs) -> tuple[Row, ...]:
-    """One row a job."""
-    return tuple(_job_row(job, now, glyphs) for job in listed_jobs(jobs, now))
+def job_rows(jobs: Iterable[JobRecord], now: float, glyphs: Glyphs, pace: Pace, slots: int) -> tuple[Row, ...]:
+    """One row a job; `slots` is how many transfers run at once on this box."""
+    jobs = tuple(jobs)
+    waits = waiting_for(jobs, slots, glyphs)
+    return tuple(_job_row(job, now, glyphs, pace.of(job), waits.get(job.id, "")) for job in listed_jobs(jobs, now))
 
 
-def _job_row(job: JobRecord, now: float, glyphs: Glyphs) -> Row:
+def waiting_for(jobs: Iterable[JobRecord], slots: int, glyphs: Glyphs) -> dict[int, str]:
+    """What each queued or paused job waits for, in words, by its id."""
+    live = sorted((job for job in jobs if job.is_live), key=lambda job: job.id)
+    busy = sum(job.state == "running" and job.spec.takes_slot for job in live)
+    told: dict[int, str] = {}
+    line = 0
+    for job in live:
+        if job.state == "paused":
+            told[job.id] = f"paused {glyphs.dot} z goes on"
+        elif job.state == "queued" and job.request == "pause":
+            told[job.id] = f"held back {glyphs.dot} z lets it go on"
+        elif job.state == "queued" and job.spec.takes_slot:
+            line += 1
+            free = max(0, slots - busy)
+            taken = f"waits for a slot: {busy} of {slots} busy"
+            before = f" {glyphs.dot} {line - 1} before it" if line > 1 else ""
+            told[job.id] = "starting" if line <= free else f"{taken}{before}"
+    return told
+
+
+def _job_row(job: JobRecord, now: float, glyphs: Glyphs, moment: Moment, waits: str) -> Row:
     # What works on several packs is named by its title, which counts them.
     several = job.spec.kind == "assets-pull" and ", " in job.spec.target
     name = clean(job.spec.title.removeprefix("pull ") if several else job.spec.target or job.spec.title, glyphs)
@@ -74,8 +101,10 @@ def _job_row(job: JobRecord, now: float, glyphs: Glyphs) -> Row:
         symbol=direction(job, glyphs),
         word=job.state.value,
         look=_LOOKS[job.state],
-        note=watch_text(job, now, glyphs) if is_watch(job) and job.is_live else _age(job, now),
+        note=watch_text(job, now, glyphs) if is_watch(job) and job.state == "running" else waits or _age(job, now),
         haystack=f"{name.lower()} {job.state} {job.spec.kind} {clean(job.spec.title).lower()}",
+        size_bytes=job.progress.bytes_total,
+        moment=moment if job.state == "running" else None,
     )
 
 
@@ -91,7 +120,7 @@ def paint_job(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
     if job.state == "running" and is_watch(job):
         return cut_line([*lead, ("  ", ""), (cut(row.note, room - 2, glyphs), "quiet")], width, glyphs)
     if job.state == "running":
-        return cut_line([*lead, *_running(job, room, glyphs)], width, glyphs)
+        return cut_line([*lead, *_running(job, row.moment or Moment(), room, glyphs)], width, glyphs)
     told = _told(job, row.note, glyphs)
     return cut_line([*lead, ("  ", ""), (cut(told, room - 2, glyphs), row.look)], width, glyphs)
 
@@ -110,7 +139,7 @@ def watch_text(job: JobRecord, now: float, glyphs: Glyphs) -> str:
     return clean(told, glyphs) or "starting"
 
 
-def _running(job: JobRecord, room: int, glyphs: Glyphs) -> list[Piece]:
+def _running(job: JobRecord, moment: Moment, room: int, glyphs: Glyphs) -> list[Piece]:
     progress = job.progress
     fraction = progress.fraction
     phase = clean(progress.phase, glyphs)
@@ -123,23 +152,39 @@ def _running(job: JobRecord, room: int, glyphs: Glyphs) -> list[Piece]:
         parts.append((3, (figures.of_total(progress.bytes_done, progress.bytes_total, glyphs).rjust(17), "")))
     elif progress.items_total is not None:
         parts.append((3, (f"{progress.items_done} of {progress.items_total}".rjust(17), "")))
-    if progress.rate > 0:
-        parts.append((2, (figures.rate(progress.rate, glyphs).rjust(9), "accent")))
-        if progress.remaining_s is not None:
-            parts.append((1, (f"{figures.clock(progress.remaining_s)} left".rjust(10), "")))
-    elif phase:
-        parts.append((2, (phase, "quiet")))
-    if progress.attempts > 1:
-        parts.append((4, (f"attempt {progress.attempts}", "attention")))
+    parts += _speed(moment, phase, glyphs)
+    tries = attempts(job)
+    if tries > 1:
+        parts.append((4, (f"attempt {tries}", "attention")))
     while len(parts) > 1 and room - 2 - _cells(parts) < MIN_BAR_CELLS:
         parts.remove(max(parts, key=lambda part: part[0]))
-    bar_width = min(48, room - 2 - _cells(parts))
+    bar_width = min(40, room - 2 - _cells(parts))
     pieces: list[Piece] = [("  ", "")]
     if bar_width >= MIN_BAR_CELLS:
         pieces += bar(fraction, bar_width, glyphs)
     for _, piece in parts:
         pieces += [("  ", ""), piece]
     return pieces
+
+
+def _speed(moment: Moment, phase: str, glyphs: Glyphs) -> list[tuple[int, Piece]]:
+    """How fast a job is, how long still, and how it went; of one that stands, what it does or waits for."""
+    if moment.stalled_s:
+        return [(2, (f"waits for the network, {figures.span(moment.stalled_s)}", "attention"))]
+    if moment.rate <= 0:
+        return [(2, (phase, "quiet"))] if phase else []
+    parts: list[tuple[int, Piece]] = [(2, (figures.rate(moment.rate, glyphs).rjust(9), "accent"))]
+    if moment.remaining_s is not None:
+        parts.append((1, (f"{figures.clock(moment.remaining_s)} left".rjust(10), "")))
+    drawn = sparkline(moment.rates, SPARK_CELLS, glyphs.sparks)
+    if drawn:
+        parts.append((5, (drawn.rjust(SPARK_CELLS), "faint")))
+    return parts
+
+
+def attempts(job: JobRecord) -> int:
+    """Which try at its work a job is at, from 1."""
+    return job.retries + max(1, job.progress.attempts)
 
 
 def _cells(parts: list[tuple[int, Piece]]) -> int:
@@ -163,10 +208,8 @@ def _told(job: JobRecord, age: str, glyphs: Glyphs) -> str:
     """What there is to say about a job that does not run."""
     when = f" {glyphs.dot} {age}" if age else ""
     progress = job.progress
-    if job.state == "queued":
-        return clean(progress.phase, glyphs) or "waiting for a free slot"
-    if job.state == "paused":
-        return "paused"
+    if job.state in ("queued", "paused"):
+        return age or clean(progress.phase, glyphs) or "starting"
     if job.state == "done" and is_watch(job):
         return f"the recorder has finished {glyphs.dot} {_episodes(job)}{when}"
     if job.state == "done" and not progress.bytes_done and not progress.bytes_total:
@@ -188,12 +231,12 @@ def _episodes(job: JobRecord) -> str:
     return f"{job.progress.items_done} of {job.progress.items_total or 0} episodes sent"
 
 
-def rates(jobs: Iterable[JobRecord]) -> tuple[float, float]:
+def rates(jobs: Iterable[JobRecord], pace: Pace) -> tuple[float, float]:
     """Bytes a second of all running jobs together: coming in, going out."""
     running = [job for job in jobs if job.state == "running"]
     return (
-        sum(job.progress.rate for job in running if "pull" in job.spec.kind),
-        sum(job.progress.rate for job in running if "push" in job.spec.kind or is_watch(job)),
+        sum(pace.of(job).rate for job in running if "pull" in job.spec.kind),
+        sum(pace.of(job).rate for job in running if "push" in job.spec.kind or is_watch(job)),
     )
 
 

@@ -10,7 +10,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from noeira_tui.core.errors import NoeiraError
     from noeira_tui.jobs.records import JobRecord
-    from noeira_tui.overview.picture import Overview
+    from noeira_tui.tui.board import Shelved
 
 
 class LookStarted(Message):
@@ -18,11 +18,11 @@ class LookStarted(Message):
 
 
 class Looked(Message):
-    """A look ended. `is_whole` is False for the first, fast one that asks nobody."""
+    """A look ended, its rows are made. `is_whole` is False for the first, fast one that asks nobody."""
 
-    def __init__(self, overview: Overview, *, is_whole: bool) -> None:
+    def __init__(self, shelved: Shelved, *, is_whole: bool) -> None:
         super().__init__()
-        self.overview = overview
+        self.shelved = shelved
         self.is_whole = is_whole
 
 

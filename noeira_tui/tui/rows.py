@@ -1,24 +1,25 @@
-"""The rows of the lists: what each thing on this box is called, how large it is and how it does, in columns."""
+"""A row of a list, and how it is painted: what a thing is called, how large it is and how it does, in columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from noeira_tui.core.states import LOOKS, State, trouble_rank
-from noeira_tui.tui import figures
+from noeira_tui.core.states import State
 from noeira_tui.tui.glyphs import Glyphs
-from noeira_tui.tui.text import Line, Piece, clean, cut, fit
+from noeira_tui.tui.text import Line, Piece, cut, fit
 
 if TYPE_CHECKING:
     # The facts are imported with the first picture, after the first paint.
     from noeira_tui.assets.status import PackStatus
     from noeira_tui.jobs.records import JobRecord
-    from noeira_tui.overview.picture import DatasetView, Overview, ProjectView, RecordingView
+    from noeira_tui.overview.picture import DatasetView, ProjectView, RecordingView
+    from noeira_tui.tui.pace import Moment
 
     Subject = ProjectView | RecordingView | DatasetView | PackStatus | JobRecord | None
     """The fact a row stands for; None for a heading."""
@@ -65,6 +66,8 @@ class Row:
 
     `aside` is dimmed beside the state: the last known state of something that could not be asked. `note` follows where
     there is room: why, in a few words. `fold` is None for what has nothing below it, else whether that is hidden.
+    `haystack` is what a filter's words are looked for in, `size_bytes` what its comparisons look at. `moment` is a
+    running job's speed.
     """
 
     key: str
@@ -81,6 +84,13 @@ class Row:
     depth: int = 0
     fold: bool | None = None
     haystack: str = ""
+    size_bytes: int | None = None
+    moment: Moment | None = None
+
+    @property
+    def states(self) -> tuple[str, str]:
+        """The words of its state and of the last known one; a job's own."""
+        return (self.state.value if self.state is not None else self.word, self.aside)
 
     @property
     def is_heading(self) -> bool:
@@ -95,26 +105,28 @@ class Row:
     def indent(self) -> int:
         return self.depth * 2
 
+    @cached_property
+    def cells(self) -> tuple[int, int, int]:
+        """Cells that its name with its indent, its amount and its status take."""
+        return self.indent + cell_len(self.name), cell_len(self.amount), cell_len(self.status)
+
+    def measure(self) -> None:
+        """Measure its cells now, beside the app: a list then only has to compare numbers."""
+        _ = self.cells
+
     @property
     def status(self) -> str:
         """The state in one text: its word, and the last answer's where the service could not be asked."""
         return f"{self.word} {self.aside}".rstrip()
 
-    def matches(self, needles: Sequence[str]) -> bool:
-        """Whether every needle (lower case) is in its name or its state."""
-        return all(needle in self.haystack for needle in needles)
-
 
 def columns_of(rows: Iterable[Row]) -> Columns:
     """The widths that fit all rows."""
-    name = amount = word = 0
-    for row in rows:
-        if row.is_heading:
-            continue
-        name = max(name, row.indent + cell_len(row.name))
-        amount = max(amount, cell_len(row.amount))
-        word = max(word, cell_len(row.status))
-    return Columns(min(name, MAX_NAME_CELLS), amount, word)
+    measured = [row.cells for row in rows if not row.is_heading]
+    if not measured:
+        return Columns()
+    names, amounts, words = zip(*measured, strict=True)
+    return Columns(min(max(names), MAX_NAME_CELLS), max(amounts), max(words))
 
 
 def paint_row(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
@@ -151,211 +163,3 @@ def paint_row(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
                 pad = " " * (word - 3 - cell_len(row.status))
                 pieces.append((f"{pad}  {cut(row.note, left - 2, glyphs)}", "quiet"))
     return tuple(pieces)
-
-
-def project_rows(overview: Overview, folded: frozenset[str], glyphs: Glyphs) -> tuple[Row, ...]:
-    """Every project with its recordings below it; recordings in trouble come first."""
-    rows: list[Row] = []
-    for project in sorted(overview.projects, key=lambda project: project.project):
-        recordings = sorted(project.recordings, key=lambda view: (trouble_rank(view.state), view.dataset))
-        is_folded = project.project in folded
-        rows.append(_project_row(project, recordings, is_folded, glyphs))
-        if not is_folded:
-            rows += [_recording_row(view, glyphs) for view in recordings]
-    return tuple(rows)
-
-
-def _project_row(project: ProjectView, recordings: list[RecordingView], is_folded: bool, glyphs: Glyphs) -> Row:
-    state: State | None = None
-    if project.problem:
-        state = State.INVALID
-    elif not project.here:
-        state = State.REMOTE
-    elif is_folded and recordings:
-        state = recordings[0].state
-    return _with_state(
-        Row(
-            key=f"project:{project.project}",
-            place=Place.PROJECTS,
-            name=clean(project.project, glyphs),
-            subject=project,
-            amount="empty" if not recordings else f"{len(recordings)} rec",
-            fold=is_folded if recordings else None,
-            haystack="",
-        ),
-        state,
-        None,
-        glyphs,
-    )
-
-
-def _recording_row(view: RecordingView, glyphs: Glyphs) -> Row:
-    return _with_state(
-        Row(
-            key=f"recording:{view.project}/{view.dataset}",
-            place=Place.PROJECTS,
-            name=clean(view.dataset, glyphs),
-            subject=view,
-            amount=glyphs.none if view.episodes is None else f"{view.episodes:,} ep",
-            note=_recording_note(view, glyphs),
-            depth=1,
-            haystack=clean(view.project).lower(),
-        ),
-        view.state,
-        view.last_state,
-        glyphs,
-    )
-
-
-def _recording_note(view: RecordingView, glyphs: Glyphs) -> str:
-    parts = []
-    if view.problems:
-        parts.append(figures.count(len(view.problems), "problem"))
-    if view.ahead:
-        parts.append(f"{view.ahead} to send")
-    if view.behind:
-        parts.append(f"{view.behind} newer on the service")
-    if view.held_back:
-        parts.append(f"{view.held_back} held back")
-    return f" {glyphs.dot} ".join(parts) or clean(view.detail, glyphs)
-
-
-def _dataset_note(view: DatasetView, glyphs: Glyphs) -> str:
-    if view.state is State.UNKNOWN:
-        return ""  # the banner says it for all
-    if view.detail:
-        return clean(view.detail, glyphs)
-    if view.wanted_by and view.state is not State.CURRENT:
-        return clean(f"wanted by {', '.join(view.wanted_by)}", glyphs)
-    return clean(f"{view.newer_version} is there", glyphs) if view.newer_version else ""
-
-
-def dataset_rows(overview: Overview, glyphs: Glyphs) -> tuple[Row, ...]:
-    """The catalog, trouble first."""
-    ordered = sorted(overview.datasets, key=lambda view: (trouble_rank(view.state), view.id))
-    return tuple(_dataset_row(view, glyphs) for view in ordered)
-
-
-def _dataset_row(view: DatasetView, glyphs: Glyphs) -> Row:
-    return _with_state(
-        Row(
-            key=f"dataset:{view.id}",
-            place=Place.CATALOG,
-            name=clean(view.id, glyphs),
-            subject=view,
-            amount=figures.size(view.size_bytes if view.size_bytes is not None else view.local_bytes, glyphs),
-            note=_dataset_note(view, glyphs),
-        ),
-        view.state,
-        view.last_state,
-        glyphs,
-    )
-
-
-def with_job(row: Row, job: JobRecord, glyphs: Glyphs) -> Row:
-    """A thing's row while a job moves it: how far it is, instead of the state."""
-    from noeira_tui.jobs.records import JobState
-
-    fraction = job.progress.fraction
-    if job.state is JobState.RUNNING and fraction is not None:
-        word = figures.percent(fraction).strip()
-    else:
-        word = {JobState.QUEUED: "waiting", JobState.PAUSED: "paused"}.get(job.state, "starting")
-    left = job.progress.remaining_s
-    speed = figures.rate(job.progress.rate, glyphs)
-    note = "" if left is None else f"{speed} {glyphs.dot} {figures.clock(left)} left"
-    words = f"{row.haystack} {job.state} moving"
-    return replace(row, symbol=direction(job, glyphs), word=word, look="live", aside="", note=note, haystack=words)
-
-
-def with_watch(row: Row, job: JobRecord, glyphs: Glyphs) -> Row:
-    """A recording's row while it is watched: a sign beside its state, and the episodes the watch has counted."""
-    progress = job.progress
-    amount = row.amount
-    if progress.items_total:
-        amount = f"{progress.items_total:,} ep"
-    sent = f"{progress.items_done} of {progress.items_total} sent" if progress.items_total else ""
-    held = row.note if "held back" in row.note else ""
-    note = f" {glyphs.dot} ".join(part for part in ("watched", sent, held) if part)
-    aside = f"{row.aside} {glyphs.again}".strip()
-    return replace(row, amount=amount, aside=aside, note=note, haystack=f"{row.haystack} watched")
-
-
-def pack_rows(overview: Overview, glyphs: Glyphs) -> tuple[Row, ...]:
-    """The declared asset packs, trouble first."""
-    ordered = sorted(overview.packs, key=lambda pack: (trouble_rank(pack.state), pack.pack, pack.version))
-    rows = []
-    seen: dict[str, int] = {}
-    for pack in ordered:
-        key = f"pack:{pack.manifest}:{pack.dest}:{pack.pack}@{pack.version}"
-        seen[key] = seen.get(key, 0) + 1
-        row = Row(
-            key=f"{key}#{seen[key]}",
-            place=Place.PACKS,
-            name=clean(f"{pack.pack}@{pack.version}" if pack.version else pack.pack, glyphs),
-            subject=pack,
-            amount=figures.size(pack.size_bytes, glyphs),
-            note=clean(pack.detail, glyphs),
-            haystack=clean(pack.provider).lower(),
-        )
-        rows.append(_with_state(row, pack.state, None, glyphs))
-    return tuple(rows)
-
-
-def work_key(subject: Subject) -> str:
-    """What a job that works on this thing is filed under; empty for what no job works on."""
-    from noeira_tui.assets.status import PackStatus
-    from noeira_tui.overview.picture import DatasetView, RecordingView
-
-    if isinstance(subject, DatasetView):
-        return f"dataset:{subject.id}"
-    if isinstance(subject, RecordingView):
-        return f"recording:{subject.project}/{subject.dataset}"
-    if isinstance(subject, PackStatus):
-        return _pack_key(str(subject.manifest), subject.title)
-    return ""
-
-
-def work_keys(job: JobRecord) -> tuple[str, ...]:
-    """The keys of everything a job works on."""
-    from noeira_tui.overview.packjobs import packs_of
-
-    kind, target = job.spec.kind, job.spec.target
-    if kind.startswith("catalog-"):
-        return (f"dataset:{target}",)
-    if kind.startswith("dataset-"):
-        return (f"recording:{target}",)
-    return tuple(_pack_key(*pack) for pack in packs_of(job.spec))
-
-
-def _pack_key(manifest: str, title: str) -> str:
-    return f"pack:{manifest}\0{title}"
-
-
-def is_watch(job: JobRecord) -> bool:
-    """Whether a job mirrors a recording for as long as it is made: it stands beside the state, not for it."""
-    return job.spec.kind == "dataset-watch"
-
-
-def direction(job: JobRecord, glyphs: Glyphs) -> str:
-    """Which way a job moves bytes, as a sign."""
-    kind = job.spec.kind
-    if "pull" in kind:
-        return glyphs.down
-    return glyphs.up if "push" in kind else glyphs.again
-
-
-def _with_state(row: Row, state: State | None, last: State | None, glyphs: Glyphs) -> Row:
-    word = "" if state is None else state.value
-    haystack = f"{row.name.lower()} {word} {'' if last is None else last.value} {row.haystack}"
-    if state is None:
-        return replace(row, haystack=haystack)
-    return replace(
-        row,
-        state=state,
-        symbol=glyphs.state(state),
-        word=word,
-        look=LOOKS[state].tone.value,
-        aside="" if last is None or last is state else last.value,
-        haystack=haystack,
-    )

@@ -31,6 +31,7 @@ from noeira_tui.tui.ports import BoxLike
 if TYPE_CHECKING:
     from noeira_tui.jobs.records import JobRecord
     from noeira_tui.overview.picture import Overview
+    from noeira_tui.tui.board import Shelved
 
 Result = TypeVar("Result")
 Post = Callable[[Message], bool]
@@ -73,9 +74,10 @@ def attempt(work: Callable[[], Result], failed: Callable[[NoeiraError], None]) -
 class Watcher:
     """Keeps the picture fresh: looks at the box every 15 s and whenever asked, reads the jobs whenever they change."""
 
-    def __init__(self, box: BoxLike, post: Post, *, over_ssh: bool) -> None:
+    def __init__(self, box: BoxLike, post: Post, shelve: Callable[[Overview], Shelved], *, over_ssh: bool) -> None:
         self._box = box
         self._post = post
+        self._shelve = shelve
         self._jobs_every_s = JOBS_EVERY_OVER_SSH_S if over_ssh else JOBS_EVERY_S
         self._wanted = threading.Event()
         self._stopped = threading.Event()
@@ -125,7 +127,7 @@ class Watcher:
                     safe_to_destroy=before.safe_to_destroy,
                     unsafe_because=before.unsafe_because,
                 )
-            self._tell(Looked(overview, is_whole=ask_service))
+            self._tell(Looked(self._shelve(overview), is_whole=ask_service))
         return overview
 
     def _read_jobs_on(self) -> None:

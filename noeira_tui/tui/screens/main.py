@@ -67,7 +67,7 @@ class MainScreen(Screen[None]):
         self.verdicts = Verdicts(self, box)
         self.news = News(self)
         self.errands = Errands(self.post_message)
-        self.watcher = Watcher(box, self.post_message, over_ssh=over_ssh)
+        self.watcher = Watcher(box, self.post_message, board.shelve, over_ssh=over_ssh)
         self._over_ssh = over_ssh
         self._box = box
         self._operations: Operations | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.tui.board import PANES
 from noeira_tui.tui.messages import JobsFailed, JobsRead, Looked, LookFailed
-from noeira_tui.tui.rows import is_watch
+from noeira_tui.tui.thing_rows import is_watch
 
 if TYPE_CHECKING:
     from noeira_tui.jobs.records import JobRecord
@@ -28,10 +28,10 @@ class News:
         """A look ended."""
         screen = self._screen
         is_first = message.is_whole and not self._seen_whole
-        screen.board.take_overview(message.overview)
+        screen.board.take(message.shelved)
         if message.is_whole:
             screen.looking, self._seen_whole = False, True
-        for warning in message.overview.warnings:
+        for warning in message.shelved.overview.warnings:
             screen.telling.tell_once(warning)
         screen.follow()
         screen.painter.paint()

@@ -127,7 +127,11 @@ class Painter:
         """The header and the status line."""
         board, width = self._screen.board, self._screen.size.width
         parts = headline.header(
-            board.overview, board.jobs, looking=self._screen.looking, glyphs=board.glyphs, width=width
+            board.overview,
+            job_rows.rates(board.jobs, board.pace),
+            looking=self._screen.looking,
+            glyphs=board.glyphs,
+            width=width,
         )
         self._screen.query_one("#header", Painted).show([spread(*parts, width, board.glyphs)])
         parts = headline.status(board.overview, glyphs=board.glyphs, width=width)
