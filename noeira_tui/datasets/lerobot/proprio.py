@@ -19,6 +19,7 @@ from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes, Unread, wind
 from noeira_tui.datasets.source import Source
 from noeira_tui.datasets.store import Piece
 
+_SAMPLE = 8
 _MAX_TWICE = 0.05
 """Share of the rows that may be read by two parts, where episodes straddle row groups."""
 
@@ -35,7 +36,7 @@ def plan_proprio(source: Source, info: LeRobotInfo, wishes: ReadingWishes) -> Pr
     if not len(table) and problems.found and info.generation is Generation.V2:
         first = problems.found[0]
         raise DatasetFileError(first.message, code=first.code, file=first.file)
-    if any(file is not None and not source.exists(file) for file in table.data_files[:1]):
+    if _any_missing(source, table.data_files):
         # Not where `info.json` says: the layout's own names are tried.
         check_files(source, blind, table, problems)
     told = tuple(
@@ -46,6 +47,14 @@ def plan_proprio(source: Source, info: LeRobotInfo, wishes: ReadingWishes) -> Pr
     if info.generation is Generation.V2:
         return _plan_v2(blind, told, meta, wishes)
     return _V3(source, blind, told, meta, wishes).plan()
+
+
+def _any_missing(source: Source, files: Sequence[str | None]) -> bool:
+    """Whether some data file is not there, by a sample where all cannot be asked for at once."""
+    named = list(dict.fromkeys(file for file in files if file is not None))
+    if not source.can_list and len(named) > _SAMPLE:
+        named = [named[0], named[1], named[len(named) // 2], named[-1]]
+    return len(source.marks(named)) < len(named)
 
 
 def _plan_v2(info: LeRobotInfo, told: Sequence[Told], meta: Sequence[str], wishes: ReadingWishes) -> ProprioPlan:
