@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noeira_tui.episodes.columns import Columns, Floats
+from noeira_tui.episodes.channels import Channels, Floats
 from noeira_tui.episodes.commands import (
     dead_fraction,
     gripper_chatter_rate,
@@ -48,7 +48,7 @@ def score_episode(frames: EpisodeFrames) -> Score:
     if frames.num_frames < LEAST_FRAMES:
         return Score(Metrics(), 0.0, ())
     with np.errstate(all="ignore"):
-        state, action = _columns(frames.state), _columns(frames.action)
+        state, action = _channels(frames.state), _channels(frames.action)
         metrics = _measured(frames, state, action)
     raised = {"nan_in_actions": action is not None and not action.finite}
     raised["nan_in_states"] = state is not None and not state.finite
@@ -56,11 +56,11 @@ def score_episode(frames: EpisodeFrames) -> Score:
     return Score(metrics, overall(metrics), flags)
 
 
-def _columns(values: Numbers | None) -> Columns | None:
-    return Columns(values) if values is not None and values.size else None
+def _channels(values: Numbers | None) -> Channels | None:
+    return Channels(values) if values is not None and values.size else None
 
 
-def _measured(frames: EpisodeFrames, state: Columns | None, action: Columns | None) -> Metrics:
+def _measured(frames: EpisodeFrames, state: Channels | None, action: Channels | None) -> Metrics:
     fps = frames.fps if frames.fps and frames.fps > 0 else DEFAULT_FPS
     times: Floats | None = None if frames.timestamps is None else np.asarray(frames.timestamps, np.float64)
     dt = mean_step(times, fps)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from noeira_tui.episodes.columns import Columns, Floats
+from noeira_tui.episodes.channels import Channels, Floats
 
 _LEAST_FRAMES = 4
 _STILL = 1e-12
@@ -35,15 +35,18 @@ def sparc(speed: Floats, dt: float) -> float | None:
     if not len(audible):
         return None
     cut = min(float(audible[-1]) * spacing, _HIGHEST_HZ)
-    # The frequencies are multiples of the spacing: those up to the cut are counted with their own rounding.
-    below = int(np.searchsorted(np.arange(min(int(cut / spacing) + 2, len(amplitude))) * spacing, cut, side="right"))
-    if below < 2:
+    last = min(int(cut / spacing) + 1, len(amplitude) - 1)
+    while last * spacing > cut:
+        last -= 1
+    if last < 1:
         return None
-    rise = np.diff(amplitude[:below])
-    return -float(np.hypot(rise, spacing / cut).sum())
+    length = np.diff(amplitude[: last + 1])
+    length *= length
+    length += (spacing / cut) ** 2
+    return -float(np.sqrt(length, out=length).sum())
 
 
-def psd_high_fraction(action: Columns, fps: float) -> float | None:
+def psd_high_fraction(action: Channels, fps: float) -> float | None:
     """Mean over dimensions of the share of the demeaned action's power strictly above 8 Hz, from 0 to 1.
 
     Power is the squared magnitude of the real FFT at `fps`; a dimension without power (up to 1e-12: rounding) counts 0.
@@ -55,11 +58,10 @@ def psd_high_fraction(action: Columns, fps: float) -> float | None:
     first = int(np.argmax(high)) if high.any() else len(high)
     shares = 0.0
     for block in action:
-        lines = np.ascontiguousarray(block.T)
-        lines -= lines.mean(axis=1, keepdims=True)
-        spectrum = np.fft.rfft(lines, axis=1)
-        power = np.square(spectrum.real) + np.square(spectrum.imag)
+        spectrum = np.fft.rfft(block - block.mean(axis=1, keepdims=True), axis=1)
+        power = np.square(spectrum.real)
+        power += np.square(spectrum.imag)
         total = power.sum(axis=1)
         loud = total > _NO_POWER
-        shares += float((power[loud, first:].sum(axis=1) / total[loud]).sum())
+        shares += float((power[:, first:].sum(axis=1)[loud] / total[loud]).sum())
     return shares / action.width
