@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from noeira_tui.catalog.client import CatalogClient
 from noeira_tui.cli import livebar, shapes
@@ -13,13 +11,14 @@ from noeira_tui.cli.command import Cli, stoppable
 from noeira_tui.cli.literal import literal
 from noeira_tui.cli.removal import confirm
 from noeira_tui.cli.table import table
-from noeira_tui.core.errors import DatasetError, DestinationError, RefusedError, VerificationError
+from noeira_tui.core.errors import DatasetError, RefusedError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import show_size
 from noeira_tui.core.settings import API_KEY
 from noeira_tui.core.statedb import StateDb
+from noeira_tui.overview.freeing import free, prove_recording
 from noeira_tui.recordings import fetch, pull, push
-from noeira_tui.recordings.compare import FileComparison, FileState
+from noeira_tui.recordings.compare import FileComparison
 from noeira_tui.recordings.mirror import Mirror, Work
 from noeira_tui.recordings.outcome import Mirrored
 
@@ -135,35 +134,12 @@ def remove_remote(cli: Cli, project: str, dataset: str, *, yes: bool) -> int:
 
 def remove_local(cli: Cli, project: str, dataset: str, *, yes: bool) -> int:
     """Free the copy here, after hashing every file and hearing the same digests from the service."""
-    with opened(cli, project, dataset, "prove") as mirror:
-        local, compared = mirror.compare(mirror.look(), mirror.files.committed(), thorough=True)
-        if not local.files:
-            raise DestinationError(f"There is no recording in {mirror.folder}.", title="Nothing to free")
-        unproven = [f for f in compared.files if f.state not in {FileState.CURRENT, FileState.MISSING}]
-        if unproven or local.is_recording:
-            what = f"{unproven[0].path} is {unproven[0].state}" if unproven else "it is being recorded"
-            raise VerificationError(
-                f"{mirror.folder} is not what the service has ({what}): nothing was removed.",
-                expected="",
-                actual="",
-                hint="Push it first, or delete it yourself if it is not wanted.",
-            )
-        stamps = {file.path: file.stamp for file in local.files}
-        confirm(cli, f"Free {mirror.folder}, {show_size(local.size_bytes)}? The service has the same bytes.", yes=yes)
-        if {file.path: file.stamp for file in mirror.look().files} != stamps:
-            raise DestinationError(f"{mirror.folder} changed meanwhile: nothing was removed.", title="File changed")
-        _remove_files(mirror.folder, [file.path for file in local.files])
-        mirror.synced.forget()
-    return _tell_removed(cli, project, dataset, str(mirror.folder), local.size_bytes)
-
-
-def _remove_files(folder: Path, paths: Iterable[str]) -> None:
-    """Remove the files that were proven, and the folders that this leaves empty; what else lies there stays."""
-    for path in paths:
-        (folder / path).unlink()
-    for place, _, _ in os.walk(folder, topdown=False):
-        if not any(os.scandir(place)):
-            Path(place).rmdir()
+    progress, cancel = Progress(), CancelToken()
+    with stoppable(cancel), livebar.shown(cli.output, f"prove {project}/{dataset}", progress):
+        proven = prove_recording(cli.settings, project, dataset, progress, cancel)
+    confirm(cli, f"Free {proven.path}, {show_size(proven.size_bytes)}? The service has the same bytes.", yes=yes)
+    free(cli.settings, proven)
+    return _tell_removed(cli, project, dataset, str(proven.path), proven.size_bytes)
 
 
 def _tell_removed(cli: Cli, project: str, dataset: str, path: str | None, size_bytes: int | None) -> int:

@@ -5,52 +5,24 @@ from __future__ import annotations
 import sys
 
 from noeira_tui.catalog.remote import RemoteCatalog
-from noeira_tui.catalog.stored import stored_size
-from noeira_tui.cli.command import Cli
+from noeira_tui.cli import livebar
+from noeira_tui.cli.command import Cli, stoppable
 from noeira_tui.cli.literal import literal
-from noeira_tui.cli.verify import doubt, hash_whole
-from noeira_tui.core.errors import (
-    CancelledError,
-    ConfigError,
-    DestinationError,
-    StorageRefusedError,
-    VerificationError,
-)
+from noeira_tui.core.errors import CancelledError, ConfigError
+from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import show_size
-from noeira_tui.transfer.facts import FileStamp
+from noeira_tui.overview.freeing import free, prove_file
 
 
 def remove_local(cli: Cli, dataset_id: str, *, yes: bool) -> int:
     """Free the copy here, after hashing it from end to end, hearing the same digest from the service, and the same size
     from the store that has to hold the bytes."""
-    with RemoteCatalog(cli.settings) as catalog:
-        row = catalog.describe(dataset_id)
-        path = catalog.local_path(row)
-        if path is None or not path.is_file():
-            raise DestinationError(f"There is no copy of {dataset_id} here.", title="Nothing to free")
-        stamp = FileStamp.of(path.stat())
-        digest = hash_whole(cli, path, f"comparing {dataset_id}")
-        if digest != row.sha256:
-            doubt(cli.settings, path)
-            raise VerificationError(
-                f"{path} is not what the service has: nothing was removed.",
-                expected=row.sha256 or "",
-                actual=digest,
-                hint="Push it first, or delete it yourself if it is not wanted.",
-            )
-        stored = stored_size(catalog.client.get_dataset(row.id).download)
-        if stored != stamp.size_bytes:
-            raise StorageRefusedError(
-                f"The store holds {stored:,} bytes of {row.id}, not {stamp.size_bytes:,}: nothing was removed.",
-                status=200,
-                hint="Push it again, then free it.",
-            )
-        confirm(cli, f"Free {path}, {show_size(stamp.size_bytes)}? The service has the same bytes.", yes=yes)
-        if FileStamp.of(path.stat()) != stamp:
-            raise DestinationError(f"{path} changed meanwhile: nothing was removed.", title="File changed")
-        path.unlink()
-        catalog.forget(row.id, path)
-    _tell(cli, dataset_id, str(path), stamp.size_bytes)
+    progress, cancel = Progress(), CancelToken()
+    with stoppable(cancel), livebar.shown(cli.output, f"comparing {dataset_id}", progress):
+        proven = prove_file(cli.settings, dataset_id, progress, cancel)
+    confirm(cli, f"Free {proven.path}, {show_size(proven.size_bytes)}? The service has the same bytes.", yes=yes)
+    free(cli.settings, proven)
+    _tell(cli, dataset_id, str(proven.path), proven.size_bytes)
     return 0
 
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -308,11 +308,26 @@ class JobStore:
                 )
             )
             connection.executemany("DELETE FROM jobs WHERE id = ?", [(job_id,) for job_id in ids])
+        self._remove_logs(ids)
+        return ids
+
+    def remove(self, ids: Iterable[int]) -> tuple[int, ...]:
+        """Remove these rows with their logs, but for those that are not over. Returns the ids removed."""
+        self.reap()
+        with self._db.transaction(_SCHEMA) as connection:
+            removed = tuple(
+                job_id
+                for job_id in ids
+                if connection.execute(f"DELETE FROM jobs WHERE id = ? AND state NOT IN {_LIVE_SQL}", (job_id,)).rowcount
+            )
+        self._remove_logs(removed)
+        return removed
+
+    def _remove_logs(self, ids: Iterable[int]) -> None:
         for job_id in ids:
             # A log that cannot be removed costs a little space; it is no reason not to start a job.
             with contextlib.suppress(OSError):
                 self.log_path(job_id).unlink()
-        return ids
 
 
 _LIVE_SQL = "('" + "', '".join(sorted(LIVE)) + "')"

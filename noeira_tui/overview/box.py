@@ -15,11 +15,12 @@ from noeira_tui.core.states import TO_FETCH, State
 from noeira_tui.jobs import process
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
 from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
-from noeira_tui.jobs.records import JobRecord
+from noeira_tui.jobs.records import JobRecord, Request
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.overview.look import look
 from noeira_tui.overview.packjobs import packs_of
 from noeira_tui.overview.picture import DatasetView, Overview, RecordingView
+from noeira_tui.overview.space import Space
 
 if TYPE_CHECKING:
     from noeira_tui.assets.status import PackStatus
@@ -35,6 +36,11 @@ class Box:
         self.settings = settings
         self._store = JobStore(StateDb(settings.state_dir))
 
+    def use(self, settings: Settings) -> None:
+        """Go on with these settings, after one of them was changed; running jobs keep theirs."""
+        self.settings = settings
+        self._store = JobStore(StateDb(settings.state_dir))
+
     def look(self, *, ask_service: bool = True) -> Overview:
         """The whole picture; without `ask_service` from the last answers only, which is fast."""
         return look(self.settings, ask=ask_service)
@@ -45,8 +51,10 @@ class Box:
 
     def jobs_version(self) -> object:
         """Something that changes when any job's row does. Raises StateError."""
-        self._store.reap()
-        return self._store.version()
+        store = self._store
+        store.reap()
+        # Another state folder has other jobs, whatever its number.
+        return (store.folder, store.version())
 
     def can_pull(self, dataset: DatasetView) -> str | None:
         """None when a pull makes sense, else why not, in words."""
@@ -197,6 +205,13 @@ class Box:
 
         return pack_facts(pack, self.settings)
 
+    # Space
+
+    @property
+    def space(self) -> Space:
+        """What can be freed here, and freeing it."""
+        return Space(self.settings, self._store, self._busy_with)
+
     # Jobs
 
     def start(self, kind: AnyKind) -> JobRecord:
@@ -206,6 +221,14 @@ class Box:
     def cancel(self, job_id: int) -> None:
         """Stop a job: ask, wait, then kill. Raises JobError when it is over."""
         process.cancel(self._store, job_id)
+
+    def pause(self, job_id: int) -> JobRecord:
+        """Ask a job to stand still; its slot is free meanwhile. Raises JobError when it is over."""
+        return self._store.ask(job_id, Request.PAUSE)
+
+    def resume(self, job_id: int) -> JobRecord:
+        """Let a paused job go on. Raises JobError when it is over."""
+        return self._store.ask(job_id, Request.NONE)
 
     def retry(self, job_id: int) -> JobRecord:
         """Start a failed, cancelled or interrupted job again. Raises JobError."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from noeira_tui.overview.box import Box
     from noeira_tui.overview.packfacts import PackFacts
     from noeira_tui.overview.picture import DatasetView, Overview, RecordingView
+    from noeira_tui.overview.space import Space
 
 
 class LazyBox:
@@ -32,6 +33,12 @@ class LazyBox:
 
                 self._box = Box(self.settings)
             return self._box
+
+    def use(self, settings: Settings) -> None:
+        with self._lock:
+            self.settings = settings
+            if self._box is not None:
+                self._box.use(settings)
 
     def look(self, *, ask_service: bool = True) -> Overview:
         return self._real.look(ask_service=ask_service)
@@ -94,6 +101,16 @@ class LazyBox:
 
     def pack_details(self, pack: PackStatus) -> PackFacts:
         return self._real.pack_details(pack)
+
+    @property
+    def space(self) -> Space:
+        return self._real.space
+
+    def pause(self, job_id: int) -> JobRecord:
+        return self._real.pause(job_id)
+
+    def resume(self, job_id: int) -> JobRecord:
+        return self._real.resume(job_id)
 
     def cancel(self, job_id: int) -> None:
         self._real.cancel(job_id)

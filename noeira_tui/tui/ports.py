@@ -6,18 +6,59 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from noeira_tui.assets.keep import CachedPack
     from noeira_tui.assets.status import PackStatus
     from noeira_tui.core.progress import CancelToken, Progress
     from noeira_tui.core.settings import Settings
     from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.overview.freeing import Proven
     from noeira_tui.overview.packfacts import PackFacts
     from noeira_tui.overview.picture import DatasetView, Overview, RecordingView
+    from noeira_tui.overview.space import OldJobs
+
+
+class SpaceLike(Protocol):
+    """Space that can be had back. Every call may block and raise NoeiraError; all are thread-safe."""
+
+    def can_free(self, view: DatasetView | RecordingView) -> str | None:
+        """None when it is worth proving that the service holds the same bytes, else why not, in words."""
+        ...
+
+    def prove(
+        self, view: DatasetView | RecordingView, *, progress: Progress | None = None, cancel: CancelToken | None = None
+    ) -> Proven:
+        """Prove that the service holds the same bytes. Takes its time; raises NoeiraError when it does not."""
+        ...
+
+    def free(self, proven: Proven) -> None:
+        """Remove the copy that was proven."""
+        ...
+
+    def unused_cache(self) -> tuple[CachedPack, ...]:
+        """What the cache of asset packs holds that nothing uses."""
+        ...
+
+    def prune_cache(self, chosen: Sequence[CachedPack]) -> int:
+        """Remove that; the bytes freed."""
+        ...
+
+    def old_jobs(self) -> OldJobs:
+        """The jobs that are over and done with."""
+        ...
+
+    def forget_jobs(self, old: OldJobs) -> int:
+        """Remove their rows and logs; how many went."""
+        ...
 
 
 class BoxLike(Protocol):
     """The facts of one box and the actions on it. Every call may block and raise NoeiraError; all are thread-safe."""
 
     settings: Settings
+
+    def use(self, settings: Settings) -> None:
+        """Go on with these settings, after one of them was changed."""
+        ...
 
     def look(self, *, ask_service: bool = True) -> Overview:
         """The whole picture; without `ask_service` from the last answers only, which is fast."""
@@ -99,6 +140,19 @@ class BoxLike(Protocol):
 
     def pack_details(self, pack: PackStatus) -> PackFacts:
         """Where a pack comes from, with which credential, and who shares its files."""
+        ...
+
+    @property
+    def space(self) -> SpaceLike:
+        """What can be freed here, and freeing it. To be asked for in a thread as well."""
+        ...
+
+    def pause(self, job_id: int) -> JobRecord:
+        """Ask a job to stand still."""
+        ...
+
+    def resume(self, job_id: int) -> JobRecord:
+        """Let a paused job go on."""
         ...
 
     def cancel(self, job_id: int) -> None:
