@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
+from textual.message import Message
+
 from noeira_tui.core.errors import CancelledError, NoeiraError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.tui.text import Line
@@ -23,11 +25,21 @@ if TYPE_CHECKING:
     from noeira_tui.datasets.store import Cost
 
 T = TypeVar("T")
-Opened = Callable[[], "Inspector"]
-"""Makes the inspector of an address. Called in a thread: it may import and raise NoeiraError."""
+Say = Callable[[str], None]
+Opened = Callable[[Say], "Inspector"]
+"""Makes the inspector of an address, which says beforehand what it has to download whole. Called in a thread: it may
+import and raise NoeiraError."""
 
 QualityOf = Callable[[str, "Series"], tuple[Line, ...] | None]
 """What is known of the quality of an episode at an address, as lines; None for nothing. Called in a thread."""
+
+
+class Said(Message):
+    """Something to know beforehand, such as that a dataset has to be downloaded whole."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
 
 
 class Lane(StrEnum):
@@ -46,6 +58,7 @@ class Reads:
 
     def __init__(self, post: Post, opened: Opened, changed: Callable[[], None]) -> None:
         self._errands = Errands(post)
+        self._post = post
         self._open = opened
         self._changed = changed
         self._lock = threading.Lock()
@@ -119,8 +132,11 @@ class Reads:
     def _opened(self) -> Inspector:
         with self._lock:
             if self._inspector is None:
-                self._inspector = self._open()
+                self._inspector = self._open(self._say)
             return self._inspector
+
+    def _say(self, text: str) -> None:
+        self._post(Said(text))
 
     def _drop(self, lane: Lane) -> None:
         token = self._running.pop(lane, None)
@@ -136,10 +152,10 @@ class Reads:
         return True
 
 
-def opener(uri: str, settings: Settings, say: Callable[[str], None]) -> Opened:
+def opener(uri: str, settings: Settings) -> Opened:
     """Opens an address with this box's settings; the readers are imported then."""
 
-    def make() -> Inspector:
+    def make(say: Say) -> Inspector:
         from noeira_tui.datasets.inspector import Inspector
         from noeira_tui.overview.sources import resolvers
 

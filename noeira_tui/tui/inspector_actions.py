@@ -106,7 +106,7 @@ def _action(
 
 
 INSPECTOR: tuple[Action, ...] = (
-    _action("zoom", ("enter",), "zoom", "The episode's plots alone, or beside the list again.", _in_episodes, 10),
+    _action("zoom", ("enter",), "plots", "The episode's plots alone, or beside the list again.", _in_episodes, 8),
     _action("left", ("left", "h"), "earlier", "Move the cursor in time back; values and frame follow.", _on_plot),
     _action("right", ("right", "l"), "later", "Move the cursor in time on; values and frame follow.", _on_plot),
     _action("far_left", ("shift+left", "H"), "much earlier", "Back by a tenth of the episode.", _on_plot),
@@ -141,13 +141,18 @@ INSPECTOR: tuple[Action, ...] = (
         _action(section.value, (str(number),), section.value, f"The inspector's {section.value}.")
         for number, section in enumerate(Section, 1)
     ),
-    _action("next", ("tab",), "next section", "Next section."),
+    _action("next", ("tab",), "section", "Next section.", footer=9),
     _action("previous", ("shift+tab",), "previous section", "Previous section."),
     _action("close", ("escape",), "back", "Back: from the zoom, then from the inspector.", footer=30),
     _action("palette", ("ctrl+p",), "commands", "Find any action of the inspector by its name.", footer=40),
     _action("help", ("?",), "help", "The keys that work here.", footer=41),
     _action("quit", ("q",), "quit", "Leave the app. Jobs go on without it.", footer=42),
 )  # fmt: skip
+
+ON_EPISODES = frozenset(
+    f"inspector_{name}" for name in ("zoom", "frame", "dimension", "which", "camera", "about", "go")
+)
+"""Actions that only work on episodes."""
 
 BY_ID: dict[str, Action] = {action.id: action for action in INSPECTOR}
 

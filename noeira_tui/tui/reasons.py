@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noeira_tui.core.states import State
 from noeira_tui.tui.action import Situation
 from noeira_tui.tui.rows import Place
 
@@ -26,6 +27,14 @@ def why_no_verify(now: Situation) -> str | None:
 
 def why_no_pull_packs(now: Situation) -> str | None:
     return None if now.packs_to_fetch else "Every declared pack is here, or on its way."
+
+
+def why_no_inspect(now: Situation) -> str | None:
+    if (reason := needs_thing(now)) is not None:
+        return reason
+    if now.row is not None and now.row.state is State.PENDING:
+        return "Its upload never completed: there is nothing to look at."
+    return None
 
 
 def needs_thing(now: Situation) -> str | None:

@@ -12,7 +12,7 @@ from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.text import Piece, width_of
 from noeira_tui.tui.widgets.painted import Painted
 
-ALWAYS = ("commands", "help", "quit")
+ALWAYS = ("back", "commands", "help", "quit")
 """Labels of the keys that are named at any width."""
 
 

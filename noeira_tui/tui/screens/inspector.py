@@ -1,0 +1,345 @@
+"""The inspector: what a dataset holds, wherever it is, read part by part as one looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+
+from noeira_tui.tui import inspector_lines
+from noeira_tui.tui.inspecting import Lane, Opened, QualityOf, Reads, Said
+from noeira_tui.tui.inspector_actions import BY_ID, Inspecting, Section, bindings
+from noeira_tui.tui.messages import ErrandDone, ErrandFailed
+from noeira_tui.tui.rows import Place
+from noeira_tui.tui.screens.inspector_episode import EpisodeLook
+from noeira_tui.tui.screens.inspector_keys import InspectorKeys
+from noeira_tui.tui.screens.inspector_painter import InspectorPainter
+from noeira_tui.tui.styles import style_sheet
+from noeira_tui.tui.text import clean, cut
+from noeira_tui.tui.widgets.episode_view import EpisodeView
+from noeira_tui.tui.widgets.key_bar import KeyBar
+from noeira_tui.tui.widgets.line_list import LineList
+from noeira_tui.tui.widgets.painted import Painted
+from noeira_tui.tui.widgets.plot import Plot
+
+if TYPE_CHECKING:
+    from noeira_tui.core.errors import NoeiraError
+    from noeira_tui.core.progress import CancelToken
+    from noeira_tui.datasets.facts import DatasetInfo, Episodes, FeatureStats, Histogram, Problem
+    from noeira_tui.datasets.inspector import Inspector
+    from noeira_tui.tui.glyphs import Glyphs
+
+T = TypeVar("T")
+
+COST_EVERY_S = 0.2
+COST_EVERY_OVER_SSH_S = 1.0
+"""How often the bytes read so far are told while something is read."""
+
+BINS = 20
+_PAGE = 1000
+
+NEEDS: dict[Section, Lane] = {
+    Section.EPISODES: Lane.EPISODES,
+    Section.LENGTHS: Lane.EPISODES,
+    Section.STATISTICS: Lane.STATISTICS,
+}
+"""What a section needs besides the metadata."""
+
+
+class InspectorScreen(Screen[None]):
+    """One dataset. `uri` is its address, `opened` makes what reads it; `size_bytes` is its size where that is known."""
+
+    CSS_PATH = style_sheet("inspector.tcss")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    AUTO_FOCUS = "#text"
+
+    def __init__(
+        self,
+        uri: str,
+        opened: Opened,
+        glyphs: Glyphs,
+        *,
+        size_bytes: int | None = None,
+        over_ssh: bool = False,
+        quality_of: QualityOf | None = None,
+    ) -> None:
+        super().__init__()
+        self.uri = uri
+        self.glyphs = glyphs
+        self.size_bytes = size_bytes
+        self.section = Section.SUMMARY
+        self.info: DatasetInfo | None = None
+        self.table: Episodes | None = None
+        self.histogram: Histogram | None = None
+        self.stats: tuple[FeatureStats, ...] | None = None
+        self.problems: tuple[Problem, ...] = ()
+        self.checked = False
+        self.failures: dict[Lane, NoeiraError] = {}
+        self._opened = opened
+        self._over_ssh = over_ssh
+        self.reads = self._new_reads()
+        self.view = EpisodeView(glyphs)
+        self.look = EpisodeLook(self, self.view, quality_of)
+        self.painter = InspectorPainter(self)
+        self.keys = InspectorKeys(self)
+
+    def _new_reads(self) -> Reads:
+        return Reads(self.post_message, self._opened, self._reading_changed)
+
+    def compose(self) -> ComposeResult:
+        yield Painted(id="header")
+        yield Painted(id="sections")
+        with Vertical(id="body"):
+            yield LineList(id="text")
+            yield self.view
+        yield Painted(id="status")
+        yield KeyBar(self.glyphs)
+
+    def on_mount(self) -> None:
+        self.set_class(self.glyphs.is_ascii, "-ascii")
+        self.view.display = False
+        self.set_interval(COST_EVERY_OVER_SSH_S if self._over_ssh else COST_EVERY_S, self._tell_cost)
+        self.read_summary()
+
+    def on_unmount(self) -> None:
+        self.reads.close()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.paint()
+
+    @on(EpisodeView.Resized)
+    def _view_resized(self) -> None:
+        self.look.come_back()
+
+    # What is read
+
+    def read_summary(self) -> None:
+        """Read the metadata, and what the section needs."""
+
+        def work(inspector: Inspector, cancel: CancelToken) -> DatasetInfo:
+            return inspector.summary(cancel)
+
+        def done(info: DatasetInfo) -> None:
+            self.info, self.problems = info, info.problems
+            self.paint()
+
+        self._ask(Lane.SUMMARY, work, done)
+        self.read_needed()
+
+    def read_needed(self) -> None:
+        """Read what the section shows and nobody read yet."""
+        lane = NEEDS.get(self.section)
+        if lane is None or lane in self.failures or lane in self.reads.running:
+            return
+        if lane is Lane.EPISODES and self.table is None:
+            self._ask(lane, _read_table, self._take_table)
+        elif lane is Lane.STATISTICS and self.stats is None:
+            self._ask(lane, lambda inspector, cancel: inspector.stats(cancel), self._take_stats)
+
+    def _take_table(self, found: tuple[Episodes, Histogram, tuple[Problem, ...]]) -> None:
+        self.table, self.histogram, self.problems = found
+        if len(self.table):
+            self.go_to_row(0)
+        self.paint()
+
+    def _take_stats(self, stats: tuple[FeatureStats, ...]) -> None:
+        self.stats = stats
+        self.paint()
+
+    def check_deeply(self) -> None:
+        """Compare rows and videos with the episode table."""
+
+        def done(found: tuple[Problem, ...]) -> None:
+            self.problems, self.checked = found, True
+            self.tell(f"Rows and videos: {len(found) or 'no'} problem{'' if len(found) == 1 else 's'} in all.")
+            self.paint()
+
+        self._ask(Lane.DEEP, lambda inspector, cancel: inspector.deepen(cancel), done)
+
+    def _ask(self, lane: Lane, work: Callable[[Inspector, CancelToken], T], then: Callable[[T], None]) -> None:
+        self.failures.pop(lane, None)
+        self.reads.ask(lane, work, then, partial(self._failed, lane))
+        self.paint()
+
+    def _failed(self, lane: Lane, error: NoeiraError) -> None:
+        self.failures[lane] = error
+        self.paint()
+
+    def read_again(self) -> None:
+        """Read what failed once more, else everything anew."""
+        if self.look.failures and self.section is Section.EPISODES and self.table is not None:
+            self.look.retry()
+            return
+        failed = self.failure
+        if failed is not None and failed[0] is Lane.DEEP:
+            self.check_deeply()
+            return
+        if failed is None or failed[0] is Lane.SUMMARY:
+            self.reads.close()
+            self.reads = self._new_reads()
+            self.info, self.table, self.histogram, self.stats = None, None, None, None
+            self.problems, self.checked = (), False
+            self.look.forget()
+        self.failures.clear()
+        if self.info is None:
+            self.read_summary()
+        else:
+            self.read_needed()
+
+    @property
+    def failure(self) -> tuple[Lane, NoeiraError] | None:
+        """What keeps the section from being shown."""
+        for lane in (Lane.SUMMARY, NEEDS.get(self.section), Lane.DEEP if self.section is Section.PROBLEMS else None):
+            if lane is not None and lane in self.failures:
+                return lane, self.failures[lane]
+        return None
+
+    def _reading_changed(self) -> None:
+        if self.is_attached:
+            self.paint_lines()
+
+    def _tell_cost(self) -> None:
+        if self.reads.running:
+            self.paint_lines()
+
+    def on_errand_done(self, message: ErrandDone) -> None:
+        message.then()
+
+    def on_errand_failed(self, message: ErrandFailed) -> None:
+        if message.otherwise is not None:
+            message.otherwise(message.error)
+
+    def on_said(self, message: Said) -> None:
+        self.tell(message.text, severity="warning")
+
+    # Where one is
+
+    def go_to(self, section: Section) -> None:
+        """Show a section."""
+        if section is not self.section:
+            self.section = section
+            if section is not Section.EPISODES:
+                self.look.leave()
+        self.read_needed()
+        self.paint(from_top=True)
+        if self.shows_episodes:
+            self.look.come_back()
+
+    def go_to_row(self, row: int) -> None:
+        """Look at the episode in a row of the list."""
+        if self.table is not None:
+            for episode in self.table.page(row, 1):
+                self.look.turn_to(episode)
+        self.paint_lines()
+
+    def go_to_episode(self, index: int) -> None:
+        """Put the cursor on an episode by its number."""
+        if self.table is not None:
+            self.view.list.move_to(row_of(self.table, index))
+
+    @property
+    def shows_episodes(self) -> bool:
+        """Whether the list of episodes is in sight."""
+        return self.section is Section.EPISODES and self.failure is None and bool(self.table)
+
+    @property
+    def list(self) -> LineList:
+        """What the keyboard moves in."""
+        return self.view.list if self.shows_episodes else self.query_one("#text", LineList)
+
+    def situation(self) -> Inspecting:
+        """What decides which actions can be used now."""
+        running = self.reads.running
+        return Inspecting(
+            place=Place.DIALOG,
+            section=self.section,
+            known=self.info is not None,
+            episodes=None if self.table is None else len(self.table),
+            plotted=self.look.frames > 0,
+            dimensions=self.look.dimensions,
+            cameras=len(self.look.cameras),
+            frame_shown=self.look.shown.frame,
+            reading=bool(running),
+            checking=Lane.DEEP in running,
+            checked=self.checked,
+        )
+
+    # What is shown
+
+    def paint(self, *, from_top: bool = False) -> None:
+        """Give every widget what it shows."""
+        if self.is_attached:
+            self.painter.paint(from_top=from_top)
+
+    def paint_lines(self) -> None:
+        """Header, sections, status and keys."""
+        if self.is_attached:
+            self.painter.paint_lines()
+
+    def tell(self, text: str, *, severity: str = "information") -> None:
+        """A toast. Its text is literal."""
+        level = "warning" if severity == "warning" else "information"
+        self.notify(cut(clean(text, self.glyphs), 300, self.glyphs), severity=level, markup=False)  # type: ignore[arg-type]  # a literal
+
+    # What the user does
+
+    @on(LineList.Moved)
+    def _row_changed(self, message: LineList.Moved) -> None:
+        if message.lines is self.view.list:
+            self.go_to_row(message.index)
+
+    @on(LineList.Chosen)
+    def _row_chosen(self) -> None:
+        self.act("inspector_zoom")
+
+    @on(Plot.Pointed)
+    def _pointed(self, message: Plot.Pointed) -> None:
+        self.look.point_at(message.share)
+
+    @on(KeyBar.Clicked)
+    def _key_clicked(self, message: KeyBar.Clicked) -> None:
+        self.act(message.action_id)
+
+    def action_act(self, action_id: str) -> None:
+        """What a key does."""
+        self.act(action_id)
+
+    def act(self, action_id: str) -> None:
+        """Do an action of the inspector, or say why not."""
+        reason = BY_ID[action_id].why_not(self.situation())
+        if reason is not None:
+            self.tell(reason, severity="warning")
+        else:
+            self.keys.handlers[action_id]()
+
+    def copied(self) -> str:
+        """What `y` copies: an error that is shown, the problems, else the address."""
+        failures = [*self.look.failures.values()] if self.shows_episodes else []
+        failed = self.failure
+        if failed is not None or failures:
+            return inspector_lines.error_text(failed[1] if failed is not None else failures[0])
+        if self.section is Section.PROBLEMS and self.problems:
+            return "\n".join(
+                clean(f"{one.code}: {one.file} {one.field}: {one.message}".replace("  ", " ")) for one in self.problems
+            )
+        return self.uri
+
+
+def row_of(table: Episodes, index: int) -> int:
+    """The row of an episode of the table: mostly that of its number; where it is not, all are looked through."""
+    for at in (index, *range(0, len(table), _PAGE)):
+        for row, episode in enumerate(table.page(at, 1 if at == index else _PAGE), at):
+            if episode.index == index:
+                return row
+    return 0
+
+
+def _read_table(inspector: Inspector, cancel: CancelToken) -> tuple[Episodes, Histogram, tuple[Problem, ...]]:
+    episodes = inspector.episodes(cancel)
+    return episodes, inspector.histogram(BINS, cancel), inspector.problems()
