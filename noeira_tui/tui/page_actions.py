@@ -5,6 +5,20 @@ Apart from the other actions, because each comes and goes with its screen.
 
 from __future__ import annotations
 
-from noeira_tui.tui.action import Action
+from noeira_tui.tui import reasons
+from noeira_tui.tui.action import Action, Group
+from noeira_tui.tui.rows import Place
 
-PAGES: tuple[Action, ...] = ()
+_INSPECT = (
+    Action(
+        "inspect", ("i",), "inspect", "Look inside the highlighted recording or dataset, here or on the service, "
+        "without downloading it.",
+        Group.DATA, places=frozenset({Place.PROJECTS, Place.CATALOG}),
+        elsewhere="This works on recordings and datasets of the catalog: press 1 or 2.",
+        reason=reasons.why_no_inspect, footer=13,
+    ),
+    Action("inspect_uri", ("I",), "inspect address", "Look inside a dataset anywhere: type or paste a path, s3://, "
+           "https://, hf://, gs:// or noeira:// address.", Group.DATA),
+)  # fmt: skip
+
+PAGES: tuple[Action, ...] = (*_INSPECT,)

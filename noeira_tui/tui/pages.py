@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from noeira_tui.tui.inspections import Inspections
 from noeira_tui.tui.ports import BoxLike
 
 if TYPE_CHECKING:
@@ -17,4 +18,4 @@ class Pages:
     def __init__(self, screen: MainScreen, box: BoxLike) -> None:
         self._screen = screen
         self._box = box
-        self.handlers: dict[str, Callable[[], None]] = {}
+        self.handlers: dict[str, Callable[[], None]] = {**Inspections(screen, box).handlers}
