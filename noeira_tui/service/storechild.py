@@ -75,7 +75,8 @@ def _remove_leftovers(data_dir: Path) -> None:
     for bucket in data_dir.iterdir() if data_dir.is_dir() else ():
         if bucket.name.startswith(".") or not bucket.is_dir():
             continue
-        for staged in (*bucket.glob(".tmp.*"), *(bucket / ".nanio-meta").glob("*.json.tmp")):
+        notes = bucket / ".nanio-meta"
+        for staged in (*bucket.glob(".tmp.*"), *notes.glob(".tmp.*"), *notes.glob("*.json.tmp")):
             staged.unlink(missing_ok=True)
 
 
@@ -85,6 +86,9 @@ def _serve(listening: socket.socket, data_dir: Path) -> None:
     os.environ["NANIO_DATA_DIR"] = str(data_dir)
     from nanio.app import build_app
 
+    from noeira_tui.service.shelf import Shelf
+    from noeira_tui.service.storeguard import StoreGuard
+
     class Store(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -92,8 +96,10 @@ def _serve(listening: socket.socket, data_dir: Path) -> None:
             sys.stdout.flush()
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    app = build_app()
+    app.state.storage = Shelf(data_dir)
     config = uvicorn.Config(
-        build_app(),
+        StoreGuard(app),
         http=http_protocol(),
         log_config=None,
         log_level="warning",

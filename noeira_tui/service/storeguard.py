@@ -1,0 +1,65 @@
+"""What the embedded store refuses before it looks at a request, as the big stores do and nanio does not."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from nanio.errors import AccessDenied, EntityTooLarge, S3Error
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
+
+_UNSIGNED = b"x-amz-content-sha256"
+# An object is whatever somebody uploaded: a browser is to run none of it.
+_ANSWER_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"sandbox; default-src 'none'"),
+)
+
+
+class StoreGuard:
+    """The outermost layer of the store.
+
+    A presigned URL permits one plain request: with a header such as `x-amz-copy-source` that its signature does not
+    cover, whoever may write one object could read any other one. And one PUT carries at most 5 GiB, as everywhere.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = _refusal(scope)
+        if refusal is not None:
+            await _answer(refusal, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_ANSWER_HEADERS]
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
+
+def _refusal(scope: Scope) -> S3Error | None:
+    query = parse_qs(scope["query_string"].decode("latin-1"))
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    if "X-Amz-Signature" in query:
+        signed = query.get("X-Amz-SignedHeaders", [""])[0].lower().split(";")
+        for name, _ in headers:
+            if name.startswith(b"x-amz-") and name != _UNSIGNED and name.decode("latin-1") not in signed:
+                return AccessDenied("There were headers present in the request which were not signed")
+    announced = next((value for name, value in headers if name == b"content-length"), b"0")
+    if scope["method"] == "PUT" and announced.isdigit() and int(announced) > MAX_SINGLE_PUT_BYTES:
+        return EntityTooLarge()
+    return None
+
+
+async def _answer(refusal: S3Error, send: Send) -> None:
+    body = refusal.to_xml()
+    headers = [(b"content-type", b"application/xml"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": refusal.http_status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

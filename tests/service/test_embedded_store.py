@@ -1,0 +1,120 @@
+"""The embedded store as anybody with a presigned URL meets it: what it refuses, and how it writes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from nanio.errors import BadDigest
+
+from noeira_tui.service.shelf import Shelf
+from tests.support.service_client import Caller, anyone, fetch, put
+from tests.support.service_fixture import RunningService
+from tests.support.service_process import until
+
+
+def test_an_upload_url_copies_nothing(catalog: RunningService, call: Caller, name: str) -> None:
+    """Whoever saw the key of an object once cannot read it through an upload of their own."""
+    secret = call.push(f"{name}-secret", b"of somebody else")["object_key"]
+    upload = call.register(name)["upload_url"]
+    for header in ("x-amz-copy-source", "X-Amz-Copy-Source", "x-amz-meta-odd", "x-amz-acl"):
+        answer = anyone().put(upload, headers={header: f"/{catalog.bucket}/{secret}"})
+        assert answer.status_code == 403 and "not signed" in answer.text
+    assert call.complete(f"{name}-v1", b"of somebody else").status_code == 422
+    put(upload, b"plain")
+    assert call.complete(f"{name}-v1", b"plain").status_code == 200
+
+
+def test_a_browser_runs_nothing_of_what_was_uploaded(call: Caller, name: str) -> None:
+    upload = call.register(name, filename="page.html")["upload_url"]
+    page = b"<script>alert(1)</script>"
+    assert anyone().put(upload, content=page, headers={"Content-Type": "text/html"}).status_code == 200
+    assert call.complete(f"{name}-v1", page).status_code == 200
+    answer = anyone().get(call.get(f"/datasets/{name}-v1").json()["download_url"])
+    assert answer.content == page
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+
+def test_one_put_carries_at_most_five_gib(call: Caller, name: str) -> None:
+    where = urlsplit(call.register(name)["upload_url"])
+    head = f"PUT {where.path}?{where.query} HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Length: {5 * 1024**3 + 1}"
+    with socket.create_connection((where.hostname or "", where.port or 80), timeout=20) as connection:
+        connection.sendall(f"{head}\r\n\r\n".encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400")
+
+
+def test_an_upload_that_is_cut_off_leaves_nothing(catalog: RunningService, call: Caller, name: str) -> None:
+    registered = call.register(name)
+    where = urlsplit(registered["upload_url"])
+    folder = catalog.data_dir / "objects" / catalog.bucket
+    head = f"PUT {where.path}?{where.query} HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Length: 3000000\r\n\r\n"
+    with socket.create_connection((where.hostname or "", where.port or 80), timeout=20) as connection:
+        connection.sendall(head.encode() + b"x" * 2_000_000)
+        until(lambda: any(folder.glob(".tmp.*")), "the first bytes are on disk")
+    until(lambda: not any(folder.glob(".tmp.*")), "what was staged is gone")
+    assert not (folder / registered["object_key"]).exists()
+
+
+def test_uploads_of_one_url_at_once_leave_one_whole_object(call: Caller, name: str) -> None:
+    registered = call.register(name)
+    contents = [bytes([number]) * 200_000 for number in range(6)]
+    threads = [threading.Thread(target=put, args=(registered["upload_url"], data)) for data in contents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    answers = [call.complete(registered["id"], data).status_code for data in contents]
+    assert answers.count(200) == 1
+    stored = fetch(call.get(f"/datasets/{registered['id']}").json()["download_url"])
+    assert stored == contents[answers.index(200)]
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    shelf = Shelf(tmp_path)
+    shelf.create_bucket("bucket")
+    yield shelf
+
+
+async def pieces(*data: bytes) -> AsyncIterator[bytes]:
+    for piece in data:
+        yield piece
+
+
+def test_a_disk_that_takes_a_part_is_asked_to_take_the_rest(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:1000]))
+    data = os.urandom(2_500_000)
+    info = asyncio.run(shelf.put_object("bucket", "key", pieces(data[:1_200_000], data[1_200_000:])))
+    assert (tmp_path / "bucket" / "key").read_bytes() == data
+    assert (info.size, info.etag) == (len(data), f'"{hashlib.md5(data).hexdigest()}"')
+
+
+def test_a_full_disk_leaves_nothing(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            asyncio.run(shelf.put_object("bucket", "key", pieces(b"data")))
+    assert [path.name for path in (tmp_path / "bucket").iterdir()] == [".nanio-meta"]
+    asyncio.run(shelf.put_object("bucket", "key", pieces()))
+    assert (tmp_path / "bucket" / "key").read_bytes() == b""
+
+
+@pytest.mark.parametrize("header", ["no base64", "YWJj", "XrY7u+Ae7tCTyyK7j1rNww=="])
+def test_another_md5_is_refused(shelf: Shelf, tmp_path: Path, header: str) -> None:
+    with pytest.raises(BadDigest):
+        asyncio.run(shelf.put_object("bucket", "key", pieces(b"data"), expected_md5=header))
+    assert not (tmp_path / "bucket" / "key").exists() and not any((tmp_path / "bucket").glob(".tmp.*"))
