@@ -46,9 +46,10 @@ def pasted(text: str) -> tuple[str | None, str | None]:
 
 def completed_url(text: str) -> str:
     """An address as it was meant: without blanks and last slash, with the scheme that was left out."""
-    url = text.strip().rstrip("/")
+    url = text.strip()
     if not url or "://" in url:
-        return url
+        return url.rstrip("/")
+    url = url.rstrip("/")
     return ("http://" if _HERE.match(url) else "https://") + url
 
 

@@ -52,10 +52,10 @@ def service_dir(environ: Mapping[str, str], cwd: Path) -> Path:
 
 
 def missing_extra() -> str | None:
-    """What to install before a service can be started here; None when it can."""
+    """The command that installs what a service here needs; None when it is installed."""
     if all(find_spec(name) is not None for name in _NEEDED):
         return None
-    return "The service is not installed here: pip install 'noeira-tui[server]'"
+    return "pip install 'noeira-tui[server]'"
 
 
 def running(data_dir: Path) -> OwnService | None:
@@ -77,7 +77,7 @@ def start(data_dir: Path) -> OwnService:
     StateError, with its last words, when it does not come up.
     """
     if (missing := missing_extra()) is not None:
-        raise ConfigError(missing.partition(": ")[0] + ".", title="Not installed", hint=missing.partition(": ")[2])
+        raise ConfigError("The catalog service is not installed here.", title="Not installed", hint=missing)
     if (here := running(data_dir)) is not None:
         return here
     log = data_dir / "serve.log"

@@ -95,7 +95,7 @@ class Action:
         return " ".join(key_label(key) for key in self.keys)
 
 
-_KEY_LABELS = {"escape": "esc", "pagedown": "pgdn", "pageup": "pgup"}
+_KEY_LABELS = {"escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "delete": "del"}
 
 
 def key_label(key: str) -> str:

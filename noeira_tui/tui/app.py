@@ -44,7 +44,9 @@ class NoeiraApp(App[None]):
         Binding("ctrl+c", "leave_hint", show=False),
     ]
 
-    def __init__(self, box: BoxLike, *, read_only: bool, glyphs: Glyphs, clock: Clock) -> None:
+    def __init__(
+        self, box: BoxLike, *, read_only: bool, glyphs: Glyphs, clock: Clock, theme: str | None, asks_for_service: bool
+    ) -> None:
         super().__init__()
         self._box = box
         self._board = Board(glyphs, clock)
@@ -55,7 +57,16 @@ class NoeiraApp(App[None]):
             self.animation_level = "none"
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = DARK.name
+        self._unknown_theme = theme if theme is not None and theme not in self.available_themes else None
+        self.theme = DARK.name if theme is None or self._unknown_theme else theme
+        self._asks_for_service = asks_for_service and not read_only
+
+    def on_ready(self) -> None:
+        if self._unknown_theme is not None:
+            told = f"There is no theme {self._unknown_theme}. Choose one: ctrl+p, theme."
+            self.main_screen.tell(told, severity="warning")
+        if self._asks_for_service:
+            self.main_screen.act("service")
 
     def get_default_screen(self) -> MainScreen:
         return MainScreen(self._box, self._board, read_only=self._read_only, over_ssh=self._over_ssh)
@@ -104,20 +115,36 @@ _NO_COLOR = NoColor()
 
 
 def make_app(
-    box: BoxLike, *, read_only: bool = False, glyphs: Glyphs | None = None, clock: Clock = time.time
+    box: BoxLike,
+    *,
+    read_only: bool = False,
+    glyphs: Glyphs | None = None,
+    clock: Clock = time.time,
+    theme: str | None = None,
+    asks_for_service: bool = False,
 ) -> NoeiraApp:
-    """The app on a box. `glyphs` are chosen by the locale, `clock` is the time of day unless a test brings another."""
-    return NoeiraApp(box, read_only=read_only, glyphs=glyphs or glyphs_for(os.environ), clock=clock)
+    """The app on a box. `glyphs` are chosen by the locale, `clock` is the time of day unless a test brings another.
+
+    `theme` is the one that was chosen before; with `asks_for_service` the app begins with how to get a service.
+    """
+    return NoeiraApp(
+        box,
+        read_only=read_only,
+        glyphs=glyphs or glyphs_for(os.environ),
+        clock=clock,
+        theme=theme,
+        asks_for_service=asks_for_service,
+    )
 
 
-def run(box: BoxLike, *, read_only: bool = False) -> int:
+def run(box: BoxLike, *, read_only: bool = False, theme: str | None = None, asks_for_service: bool = False) -> int:
     """Run the app until it is left; returns the exit code: 0, 1 after a crash, 129 or 143 after SIGHUP or SIGTERM.
 
     However it ends, the terminal is put back. Whether there is a terminal at all is for the caller to check.
     """
     from noeira_tui.tui.terminal import kept_terminal
 
-    app = make_app(box, read_only=read_only)
+    app = make_app(box, read_only=read_only, theme=theme, asks_for_service=asks_for_service)
     code = 0
 
     def end(exit_code: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from noeira_tui.tui import reasons
 from noeira_tui.tui.action import Action, Group
 from noeira_tui.tui.rows import Place
+from noeira_tui.tui.setup_actions import SETUP
 
 _INSPECT = (
     Action(
@@ -21,4 +22,4 @@ _INSPECT = (
            "https://, hf://, gs:// or noeira:// address.", Group.DATA),
 )  # fmt: skip
 
-PAGES: tuple[Action, ...] = (*_INSPECT,)
+PAGES: tuple[Action, ...] = (*_INSPECT, *SETUP)

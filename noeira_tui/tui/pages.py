@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.tui.inspections import Inspections
 from noeira_tui.tui.ports import BoxLike
+from noeira_tui.tui.setup import Setup
 
 if TYPE_CHECKING:
     from noeira_tui.tui.screens.main import MainScreen
@@ -18,4 +19,7 @@ class Pages:
     def __init__(self, screen: MainScreen, box: BoxLike) -> None:
         self._screen = screen
         self._box = box
-        self.handlers: dict[str, Callable[[], None]] = {**Inspections(screen, box).handlers}
+        self.handlers: dict[str, Callable[[], None]] = {
+            **Inspections(screen, box).handlers,
+            **Setup(screen, box).handlers,
+        }

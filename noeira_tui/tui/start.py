@@ -16,7 +16,11 @@ def open_app(settings: Settings, *, read_only: bool = False) -> int:
     is made while starting is garbage, and looking for it takes a tenth of the time.
     """
     gc.disable()
+    from noeira_tui.core.settings import LOCAL_ONLY, THEME, URL
+    from noeira_tui.core.settingspecs import is_on
     from noeira_tui.tui.app import run
     from noeira_tui.tui.lazy_box import LazyBox
 
-    return run(LazyBox(settings), read_only=read_only)
+    is_wanted = not is_on(settings.get(LOCAL_ONLY) or "no")
+    asks = is_wanted and settings.get(URL) is None
+    return run(LazyBox(settings), read_only=read_only, theme=settings.get(THEME), asks_for_service=asks)

@@ -298,6 +298,10 @@ class FakeBox:
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _version: int = 0
 
+    def use(self, settings: Settings) -> None:
+        self._record(("use",))
+        self.settings = settings
+
     def look(self, *, ask_service: bool = True) -> Overview:
         if self.on_look is not None:
             self.on_look()
