@@ -1,8 +1,8 @@
 """How the embedded store writes an object: its bytes, its rename and its note in a thread, never beside other requests.
 
 nanio waits for the disk (`fsync`) where it answers requests, so that one upload holds up all of them, and takes a write
-that the disk cut short for a whole one. What is written here is the same: `<bucket>/<key>` by a rename, and beside it
-`.nanio-meta/<key>.json`.
+that the disk cut short for a whole one. What is written here is the same: `<bucket>/<key>` by a rename, and
+`.nanio-meta/<key>.json` where there is more to tell of it than its bytes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +30,8 @@ STAGED = ".tmp."
 """How the names of files begin that are not whole yet."""
 
 _PIECE_BYTES = 1024**2
+_PLAIN = "application/octet-stream"
+_NO_ETAG = '""'
 
 
 class Shelf(FilesystemStorage):  # type: ignore[misc]  # nanio has no types
@@ -40,7 +43,7 @@ class Shelf(FilesystemStorage):  # type: ignore[misc]  # nanio has no types
         key: str,
         body: AsyncIterator[bytes],
         *,
-        content_type: str = "application/octet-stream",
+        content_type: str = _PLAIN,
         user_metadata: Mapping[str, str] | None = None,
         content_encoding: str | None = None,
         content_disposition: str | None = None,
@@ -74,11 +77,26 @@ class Shelf(FilesystemStorage):  # type: ignore[misc]  # nanio has no types
                 content_disposition=content_disposition,
                 cache_control=cache_control,
             )
-            await asyncio.to_thread(staged.publish, metadata_path(self._data_dir, bucket, key), info)
+            note = metadata_path(self._data_dir, bucket, key)
+            await asyncio.to_thread(staged.publish, note, info if _says_more(info) else None)
         except BaseException:
             staged.discard()
             raise
         return info
+
+    def _read_or_synthesize_metadata(self, bucket: str, key: str, opath: Path) -> ObjectInfo:
+        info = super()._read_or_synthesize_metadata(bucket, key, opath)
+        if info.etag != _NO_ETAG:
+            return info
+        # All objects without a note would have the same one, and whoever compares ETags would take them for one object.
+        stat = opath.stat(follow_symlinks=False)
+        return replace(info, etag=f'"{stat.st_ino:x}-{stat.st_mtime_ns:x}-{stat.st_size:x}"')
+
+
+def _says_more(info: ObjectInfo) -> bool:
+    """Whether a note would tell more than the file does. A plain presigned PUT brings nothing of the kind."""
+    told = (info.user_metadata, info.content_encoding, info.content_disposition, info.cache_control)
+    return info.content_type != _PLAIN or any(told)
 
 
 class _Staged:
@@ -110,8 +128,12 @@ class _Staged:
         self._fd = None
         os.close(fd)
 
-    def publish(self, note: Path, info: ObjectInfo) -> None:
+    def publish(self, note: Path, info: ObjectInfo | None) -> None:
+        """Rename the file to its place; its note is written where there is something to note."""
         self._path.replace(self._final)
+        if info is None:
+            note.unlink(missing_ok=True)
+            return
         note.parent.mkdir(parents=True, exist_ok=True)
         beside = note.parent / f"{STAGED}{secrets.token_hex(16)}"
         # Not made durable: without its note an object is served all the same.

@@ -15,7 +15,8 @@ import queue
 import re
 import secrets
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import SplitResult, urlsplit
@@ -83,6 +84,8 @@ class ObjectStore:
         self._hash_up_to_bytes = hash_up_to_bytes
         self._address = urlsplit(object_url(self.endpoint, bucket, style=style))
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(_IDLE_CONNECTIONS)
+        self._discarding = ThreadPoolExecutor(1, "discard")
+        self._closing = False
 
     @property
     def access_key(self) -> str:
@@ -128,9 +131,16 @@ class ObjectStore:
         if status not in {200, 204, 404}:
             raise self._refused("DELETE", status)
 
-    def discard(self, keys: Iterable[str]) -> None:
+    def discard(self, keys: Sequence[str]) -> None:
+        """Let a thread remove objects that nobody needs: no answer waits for that."""
+        if keys and not self._closing:
+            self._discarding.submit(self.remove, keys)
+
+    def remove(self, keys: Iterable[str]) -> None:
         """Remove objects that nobody needs; what the store refuses now is left to the sweeper."""
         for key in keys:
+            if self._closing:
+                return
             try:
                 self.delete(key)
             except StoreError as err:
@@ -177,7 +187,9 @@ class ObjectStore:
             raise self._refused("HEAD bucket", status)
 
     def close(self) -> None:
-        """Close idle connections."""
+        """Close idle connections. What was still to be removed is left to the sweeper."""
+        self._closing = True
+        self._discarding.shutdown(cancel_futures=True)
         while True:
             try:
                 self._idle.get_nowait().close()

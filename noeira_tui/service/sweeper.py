@@ -132,7 +132,7 @@ class Sweeper:
                     for key in session.scalars(select(column).where(column.in_(lot)))
                 }
             strays = [key for key in lot if key not in known]
-            self._store.discard(strays)
+            self._store.remove(strays)
             removed += len(strays)
         return removed
 

@@ -118,3 +118,18 @@ def test_another_md5_is_refused(shelf: Shelf, tmp_path: Path, header: str) -> No
     with pytest.raises(BadDigest):
         asyncio.run(shelf.put_object("bucket", "key", pieces(b"data"), expected_md5=header))
     assert not (tmp_path / "bucket" / "key").exists() and not any((tmp_path / "bucket").glob(".tmp.*"))
+
+
+def test_objects_have_etags_of_their_own_and_notes_only_where_there_is_something_to_note(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    notes = tmp_path / "bucket" / ".nanio-meta"
+    for key in ("one", "two"):
+        asyncio.run(shelf.put_object("bucket", key, pieces(b"same")))
+    assert shelf.head_object("bucket", "one").etag != shelf.head_object("bucket", "two").etag
+    assert shelf.head_object("bucket", "one").etag == shelf.head_object("bucket", "one").etag
+    assert list(notes.iterdir()) == []
+    asyncio.run(shelf.put_object("bucket", "one", pieces(b"page"), content_type="text/html"))
+    assert shelf.head_object("bucket", "one").content_type == "text/html" and len(list(notes.iterdir())) == 1
+    asyncio.run(shelf.put_object("bucket", "one", pieces(b"plain again")))
+    assert shelf.head_object("bucket", "one").size == 11 and list(notes.iterdir()) == []
