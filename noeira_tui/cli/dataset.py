@@ -127,7 +127,10 @@ def pull(
     project: Project,
     dataset: Dataset,
     create_project: Annotated[
-        bool, typer.Option("--create-project", help="Make the project here first when it is not there.")
+        bool,
+        typer.Option(
+            "--create-project", help="Make the project here first when it is not there; without it a terminal is asked."
+        ),
     ] = False,
     revision: Annotated[
         int | None, typer.Option("--revision", metavar="N", min=1, show_default=False, help="An earlier revision.")
@@ -140,9 +143,10 @@ def pull(
 
     Example: noeira-tui dataset pull --project so101-tower --dataset cube-in-bowl --create-project
     """
-    if dry_run:
-        from noeira_tui.cli.recording import pull_foretold
+    from noeira_tui.cli.recording import agree_on_project, pull_foretold
 
+    create_project = agree_on_project(cli, project, create_project=create_project)
+    if dry_run:
         return _told(
             cli, pull_foretold(cli, project, dataset, create_project=create_project, revision=revision, force=force)
         )

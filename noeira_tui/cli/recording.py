@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,7 +12,8 @@ from noeira_tui.cli.command import Cli, stoppable
 from noeira_tui.cli.literal import literal
 from noeira_tui.cli.removal import confirm
 from noeira_tui.cli.table import table
-from noeira_tui.core.errors import DatasetError, RefusedError
+from noeira_tui.core.errors import CancelledError, DatasetError, RefusedError
+from noeira_tui.core.paths import is_segment
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import show_size
 from noeira_tui.core.settings import API_KEY
@@ -21,6 +23,7 @@ from noeira_tui.recordings import fetch, pull, push
 from noeira_tui.recordings.compare import FileComparison
 from noeira_tui.recordings.mirror import Mirror, Work
 from noeira_tui.recordings.outcome import Mirrored
+from noeira_tui.recordings.projects import DEFINITION
 
 
 @contextmanager
@@ -47,6 +50,24 @@ def pull_foretold(
     with opened(cli, project, dataset, f"compare {project}/{dataset}") as mirror:
         fetch.refuse_missing_project(mirror, create_project=create_project)
         return pull.foretold(mirror, pull.plan_pull(mirror, revision=revision, force=force))
+
+
+def agree_on_project(cli: Cli, project: str, *, create_project: bool) -> bool:
+    """Whether a pull may make its project here, asked on a terminal where that was not said.
+
+    Raises DatasetError, naming the flag, where it is not here and nobody can be asked, CancelledError without a yes.
+    """
+    definition = cli.settings.projects_dir / project / DEFINITION
+    # A name that no project can have is refused by the pull itself.
+    if create_project or not is_segment(project) or definition.is_file():
+        return create_project
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise fetch.no_project_here(project, definition)
+    question = f"There is no project {project!r} here. Make {definition.parent}, from its definition on the service?"
+    cli.output.warn(literal(question) + " Type yes: ")
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise CancelledError("Nothing was made and nothing fetched.", title="Not confirmed")
+    return True
 
 
 def recording_status(cli: Cli, project: str, dataset: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from noeira_tui.core.errors import DatasetError, DestinationError, RefusedError
 from noeira_tui.core.files import write_atomically
@@ -30,10 +31,14 @@ def pull_into_project(
 
 def refuse_missing_project(mirror: Mirror, *, create_project: bool) -> None:
     """Raise DatasetError when the project is not here and is not to be made."""
-    if create_project or mirror.definition.is_file():
-        return
-    raise DatasetError(
-        f"There is no project {mirror.project!r} here ({mirror.definition} does not exist). Nothing was fetched.",
+    if not create_project and not mirror.definition.is_file():
+        raise no_project_here(mirror.project, mirror.definition)
+
+
+def no_project_here(project: str, definition: Path) -> DatasetError:
+    """The error for a pull into a project that this box lacks and that is not to be made."""
+    return DatasetError(
+        f"There is no project {project!r} here ({definition} does not exist). Nothing was fetched.",
         title="No such project here",
         hint="Add --create-project to make it here, from its definition on the service.",
     )

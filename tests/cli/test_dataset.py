@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from noeira_tui.core.settings import Settings
 from tests.recordings.mirrors import age, new_project, tree
 from tests.support.commandline import CommandLine, Ran, spawn
 from tests.support.recorders import CheckpointingRecorder
+from tests.support.service_process import ROOT
+from tests.support.terminal import Terminal
 from tests.support.waiting import until
 
 MOVED = {
@@ -102,6 +105,27 @@ def test_a_pull_asks_for_the_project_first(
     (there / "meta/stats.json").write_text("{}")
     assert dataset("pull").code == 0
     assert (there / "meta/stats.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(("answer", "code"), [("no", 130), ("yes", 0)])
+def test_a_pull_on_a_terminal_asks_whether_to_make_the_project(
+    dataset: Callable[..., Ran],
+    folder: Path,
+    elsewhere: Callable[[], Path],
+    project: str,
+    root: Path,
+    answer: str,
+    code: int,
+) -> None:
+    dataset("push")
+    there = elsewhere()
+    command = [sys.executable, "-m", "noeira_tui", "dataset", "pull", "--project", project, "--dataset", "trial"]
+    with Terminal(command, cwd=root, env={"PYTHONPATH": str(ROOT)}) as terminal:
+        terminal.expect("Type yes:")
+        assert not there.exists()
+        terminal.type(f"{answer}\n")
+        assert terminal.wait() == code, terminal.output
+    assert tree(there) == (tree(folder) if answer == "yes" else {})
 
 
 def test_a_conflict_is_exit_1_and_named(
