@@ -26,16 +26,20 @@ class S3Keys:
     token: str | None = field(default=None, repr=False)
 
 
-def read_headers(method: str, url: str, keys: S3Keys, region: str, now: datetime | None = None) -> dict[str, str]:
-    """The headers that authorise reading `url`; its query must be sorted and percent-encoded already."""
+def read_headers(
+    method: str, url: str, keys: S3Keys, region: str, now: datetime | None = None, *, payload: bytes = b""
+) -> dict[str, str]:
+    """The headers that authorise reading `url`, or writing a small `payload` to it; its query must be sorted and
+    percent-encoded already."""
+    payload_sha256 = hashlib.sha256(payload).hexdigest() if payload else _EMPTY_SHA256
     stamp = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     parts = urlsplit(url)
-    signed = {"host": parts.netloc, "x-amz-content-sha256": _EMPTY_SHA256, "x-amz-date": stamp}
+    signed = {"host": parts.netloc, "x-amz-content-sha256": payload_sha256, "x-amz-date": stamp}
     if keys.token:
         signed["x-amz-security-token"] = keys.token
     names = ";".join(sorted(signed))
     lines = "".join(f"{name}:{signed[name]}\n" for name in sorted(signed))
-    request = "\n".join((method, parts.path or "/", parts.query, lines, names, _EMPTY_SHA256))
+    request = "\n".join((method, parts.path or "/", parts.query, lines, names, payload_sha256))
     scope = f"{stamp[:8]}/{region}/s3/aws4_request"
     to_sign = "\n".join((_ALGORITHM, stamp, scope, hashlib.sha256(request.encode()).hexdigest()))
     signature = hmac.digest(_signing_key(keys.secret_key, stamp[:8], region), to_sign.encode(), "sha256").hex()

@@ -11,6 +11,7 @@ from noeira_tui.datasets.source import Source, parse_json, refuse_pointer
 
 ZARR3, ZARR2_ALL, ZARR2_GROUP, ZARR2_ARRAY = "zarr.json", ".zmetadata", ".zgroup", ".zarray"
 _HDF5 = (".h5", ".hdf5", ".hdf")
+_TARS = (".tar", ".tgz", ".tar.gz", ".tar.zst")
 
 
 def open_dataset(source: Source) -> tuple[Source, Reader]:
@@ -23,14 +24,8 @@ def open_dataset(source: Source) -> tuple[Source, Reader]:
         from noeira_tui.datasets.hdf5 import Hdf5Reader
 
         return replace(source, is_file=True), Hdf5Reader(source)
-    if name.endswith(".zip"):
-        from noeira_tui.datasets.zipstore import inside_zip
-
-        return _in_folder(inside_zip(source), zarr_first=".zarr" in name)
-    if name.endswith((".tar", ".tgz", ".tar.gz", ".tar.zst")):
-        from noeira_tui.datasets.tarstore import inside_tar
-
-        return _in_folder(inside_tar(source), zarr_first=".zarr" in name)
+    if name.endswith((".zip", *_TARS)):
+        return _in_folder(open_files(source), zarr_first=".zarr" in name)
     if name.endswith(".parquet"):
         from noeira_tui.datasets.table import TableReader
 
@@ -41,6 +36,20 @@ def open_dataset(source: Source) -> tuple[Source, Reader]:
             hint="Known are folders of LeRobot and zarr datasets, .zarr.zip, HDF5 files (.h5, .hdf5) and parquet.",
         )
     return _in_folder(source, zarr_first="zarr" in name)
+
+
+def open_files(source: Source) -> Source:
+    """The source that a dataset's files are read from: inside the archive, for an archive. Its format is not asked."""
+    name = source.name.lower()
+    if name.endswith(".zip"):
+        from noeira_tui.datasets.zipstore import inside_zip
+
+        return inside_zip(source)
+    if name.endswith(_TARS):
+        from noeira_tui.datasets.tarstore import inside_tar
+
+        return inside_tar(source)
+    return source
 
 
 def _in_folder(source: Source, *, zarr_first: bool) -> tuple[Source, Reader]:

@@ -91,6 +91,11 @@ class S3Store:
                 break
         return Listing(files, tuple(folders), tags)
 
+    def signed(self, method: str, path: str, payload: bytes = b"") -> tuple[str, dict[str, str]]:
+        """The URL of a key and the headers that authorise a small request to it, for those who write."""
+        url = self._url(self._key(path), "")
+        return url, {} if self._keys is None else read_headers(method, url, self._keys, self._region, payload=payload)
+
     def close(self) -> None:
         self._client.close()
 

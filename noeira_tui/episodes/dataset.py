@@ -1,0 +1,149 @@
+"""One dataset of an ingest: whether anything changed since it was last ingested, and the parts it is read in."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from noeira_tui.core.errors import DatasetFileError
+from noeira_tui.core.progress import CancelToken
+from noeira_tui.datasets.proprio import DEFAULT_FPS, PART_FRAMES, ProprioPart, ReadingWishes, Unread
+from noeira_tui.datasets.registry import open_dataset
+from noeira_tui.datasets.source import Resolvers, Source, open_source, scheme_of
+from noeira_tui.datasets.store import Cost, FileMark
+from noeira_tui.episodes.memory import Remembered, SourceMemory
+from noeira_tui.episodes.work import PartOutcome, Scoring, measure_elsewhere, measure_part, measure_read, small_loads
+
+if TYPE_CHECKING:
+    from noeira_tui.datasets.facts import DatasetInfo
+    from noeira_tui.episodes.commits import Commits
+
+_ONLY_HERE = frozenset({"memory", "noeira"})
+"""Addresses that another process cannot open: what they have is read here and scored there."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an executor is given, for which dataset."""
+
+    run: DatasetRun
+    work: Callable[..., PartOutcome]
+    arguments: tuple[Any, ...]
+
+
+@dataclass
+class DatasetRun:
+    """One dataset while it is ingested. `expected` episodes are in it, `current` of them need not be read again."""
+
+    uri: str
+    source: Source | None = None
+    inner: Source | None = None
+    info: DatasetInfo | None = None
+    parts: tuple[ProprioPart, ...] = ()
+    scoring: Scoring | None = None
+    memory: SourceMemory | None = None
+    marks: Mapping[str, FileMark] = field(default_factory=dict)
+    is_whole: bool = True
+    expected: int = 0
+    current: int = 0
+    measured: int = 0
+    unread: tuple[Unread, ...] = ()
+    pending: int = 0
+    all_submitted: bool = False
+    has_failed: bool = False
+    is_settled: bool = False
+    _charged: Cost = field(default_factory=Cost)
+
+    @property
+    def fps(self) -> float:
+        return DEFAULT_FPS if self.info is None or self.info.fps is None else self.info.fps
+
+    @property
+    def is_read(self) -> bool:
+        """Whether every part was scored and nothing failed."""
+        return self.all_submitted and not self.pending and not self.has_failed
+
+    def tasks(self, is_here: bool) -> Iterator[Task]:
+        """The parts as tasks, for an executor in this process or elsewhere."""
+        inner, scoring = self.inner, self.scoring
+        if inner is None or scoring is None:
+            return
+        for part in self.parts:
+            if is_here:
+                yield Task(self, measure_part, (inner, part, scoring))
+            elif scheme_of(self.uri) in _ONLY_HERE:
+                for load in small_loads(part.read(inner), PART_FRAMES):
+                    yield Task(self, measure_read, (load, scoring))
+            else:
+                yield Task(self, measure_elsewhere, (self.uri, part, scoring))
+
+    def charge(self) -> Cost:
+        """What its own source read since the last call."""
+        cost = Cost() if self.source is None else self.source.cost
+        before, self._charged = self._charged, cost
+        return Cost(cost.bytes_read - before.bytes_read, cost.requests - before.requests)
+
+    def close(self) -> None:
+        if self.source is not None:
+            self.source.close()
+
+    def remember(self) -> None:
+        """Keep in the catalog which files were read, so that they are not read again. Raises what the place raises."""
+        if self.memory is not None and self.marks:
+            self.memory.keep(self.current + self.measured, self.marks, is_whole=self.is_whole)
+
+
+def open_run(
+    run: DatasetRun,
+    commits: Commits,
+    cancel: CancelToken,
+    resolvers: Resolvers | None,
+    say: Callable[[str], None],
+    slots: int,
+) -> None:
+    """Look at a dataset and plan how to read it. Raises DatasetError, NetworkError, ConfigError, ServiceError."""
+    if scheme_of(run.uri) is None:
+        # The catalog outlives the folder one stands in.
+        run.uri = str(Path(run.uri).expanduser().absolute())
+    source = run.source = open_source(run.uri, cancel=cancel, resolvers=resolvers, say=say)
+    run.uri = source.shown
+    run.memory = commits.memory_of(run.uri, "" if source.is_remote else socket.gethostname())
+    remembered = run.memory.recall()
+    now = _marks_now(source, remembered)
+    unchanged = frozenset() if remembered is None else remembered.unchanged(now)
+    if remembered is not None and remembered.is_whole and len(unchanged) == len(remembered.files):
+        run.expected = run.current = remembered.episodes
+        run.is_settled = True
+        return
+    inner, reader = open_dataset(source)
+    run.inner = inner
+    run.info = reader.summary(inner)
+    frames = run.info.total_frames or PART_FRAMES * slots
+    wishes = ReadingWishes(unchanged, min(PART_FRAMES, max(_LEAST_PART, frames // (4 * slots))))
+    plan = reader.proprio(inner, wishes)
+    run.parts, run.unread = plan.parts, plan.unread
+    run.expected, run.current = plan.episodes, plan.current
+    run.scoring = Scoring(run.fps, commits.known)
+    if inner.store is source.store:
+        # Before anything is read: a file that changes meanwhile is read again next time.
+        run.marks = source.marks(plan.files)
+        run.is_whole = bool(plan.files)
+    else:
+        run.marks = {"": source.mark("")}
+
+
+_LEAST_PART = 8_000
+"""Frames below which handing out a part costs more than it gains."""
+
+
+def _marks_now(source: Source, remembered: Remembered | None) -> dict[str, FileMark]:
+    if remembered is None or not remembered.files:
+        return {}
+    try:
+        return source.marks(tuple(remembered.files))
+    except DatasetFileError:
+        # Whatever is in the way will be told by the reading itself.
+        return {}

@@ -1,0 +1,149 @@
+"""Where episodes are scored: in this process, in processes of this box, or on a Dask cluster.
+
+All three are `concurrent.futures` executors: the ingest does not know which it was given.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from noeira_tui.core.errors import ConfigError, NoeiraError, UnreachableError
+
+READING_THREADS = 4
+"""Parts of a remote dataset that are read at the same time in this process, so that nobody waits for the network."""
+_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+_RETRIES = 3
+_UNKNOWN_SLOTS = 16
+
+
+class Engine:
+    """An executor, how many tasks it works on at once, and whether it shares this process's memory."""
+
+    def __init__(
+        self, executor: Executor, slots: int, *, is_here: bool = False, again: Callable[[], Executor] | None = None
+    ) -> None:
+        """`again` makes another executor when this one broke."""
+        self.executor = executor
+        self.slots = slots
+        self.is_here = is_here
+        self._again = again
+        self._left = _RETRIES
+
+    @classmethod
+    def around(cls, executor: Executor) -> Engine:
+        """An executor that somebody else made."""
+        slots = getattr(executor, "_max_workers", None)
+        is_here = isinstance(executor, ThreadPoolExecutor)
+        return cls(executor, slots if isinstance(slots, int) else _UNKNOWN_SLOTS, is_here=is_here)
+
+    def mend(self) -> bool:
+        """Replace an executor that broke, as when one of its processes was killed; False when that is no use."""
+        if self._again is None or not self._left:
+            return False
+        self._left -= 1
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self._again()
+        return True
+
+
+@contextmanager
+def engine_for(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
+    """The engine of a call: the cluster at `scheduler`, else `workers` processes, else this process.
+
+    Raises ConfigError, and UnreachableError when the cluster does not answer.
+    """
+    if scheduler is not None:
+        with _cluster(scheduler, workers) as engine:
+            yield engine
+    elif workers is not None and workers > 1:
+        with _processes(workers) as engine:
+            yield engine
+    else:
+        pool = ThreadPoolExecutor(READING_THREADS, "ingest")
+        try:
+            yield Engine(pool, READING_THREADS, is_here=True)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Engine]:
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        # The libraries are imported once, in the server that the workers are forked from.
+        context.set_forkserver_preload(["noeira_tui.episodes.preload"])
+    before = set(multiprocessing.active_children())
+    kept = {name: os.environ.get(name) for name in _BLAS}
+    # A process scores an episode on one core; the cores are for the other processes.
+    os.environ.update({name: "1" for name in _BLAS if not kept[name]})
+
+    def pool() -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+
+    engine = Engine(pool(), workers, again=pool)
+    try:
+        yield engine
+    except BaseException:
+        engine.executor.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    finally:
+        for name, value in kept.items():
+            if value is None:
+                os.environ.pop(name, None)
+        engine.executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """A worker does not outlive the ingest, however that ends: nobody would read what it gives."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+
+
+@contextmanager
+def _cluster(address: str, workers: int | None) -> Iterator[Engine]:
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as err:
+        raise ConfigError(
+            f"--scheduler needs the package {err.name}, which is not installed.",
+            title="Not installed",
+            hint="pip install 'noeira-tui[cluster]'",
+        ) from err
+    try:
+        client: Any = Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TimeoutError) as err:
+        raise UnreachableError(
+            f"The Dask scheduler {address} does not answer: {err}.",
+            title="No cluster",
+            hint="It looks like tcp://10.0.0.5:8786; start one with `dask scheduler` and `dask worker`.",
+        ) from err
+    try:
+        slots = workers or sum(client.nthreads().values())
+        if not slots:
+            raise NoeiraError(
+                f"The Dask scheduler {address} has no workers.",
+                title="No cluster",
+                hint=f"Start some with `dask worker {address}`.",
+                retryable=True,
+            )
+        # A task whose worker died is given to another one.
+        yield Engine(client.get_executor(pure=False, retries=_RETRIES), slots)
+    finally:
+        client.close()

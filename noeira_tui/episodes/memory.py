@@ -1,0 +1,77 @@
+"""Which files were ingested into a catalog, kept beside its tables: what did not change since is not read again.
+
+It is a memory, not the truth: without it everything is read once more and found to be there. It belongs to the catalog,
+so that it holds for every box that ingests into it, and says for which tables it was written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from noeira_tui.datasets.store import FileMark
+from noeira_tui.episodes.place import CatalogPlace, name_of
+
+_FOLDER = "sources"
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What was read of one dataset: its files as they were, and how many episodes they gave. `stamp` is what else the
+    result depends on: the tables, the scorer. Without `is_whole` some file's changes cannot be told."""
+
+    stamp: str
+    episodes: int
+    files: Mapping[str, FileMark] = field(default_factory=dict)
+    is_whole: bool = False
+
+    def unchanged(self, now: Mapping[str, FileMark]) -> frozenset[str]:
+        """The files that are certainly what they were."""
+        return frozenset(
+            path
+            for path, mark in self.files.items()
+            if mark.tag and mark.size_bytes is not None and now.get(path) == mark
+        )
+
+
+class SourceMemory:
+    """What one catalog remembers of one dataset. `host` is the box of a local one, empty for a remote one."""
+
+    def __init__(self, place: CatalogPlace, uri: str, host: str, stamp: str) -> None:
+        self._place = place
+        self._uri = uri
+        self._host = host
+        self._stamp = stamp
+        self._name = f"{_FOLDER}/{name_of(host, uri)}.json"
+
+    def recall(self) -> Remembered | None:
+        """What is remembered; None when nothing is, or it is about other tables or another scorer."""
+        data = self._place.read(self._name)
+        if data is None:
+            return None
+        try:
+            told = json.loads(data)
+            files = {str(path): FileMark(int(size), str(tag)) for path, (size, tag) in told["files"].items()}
+            found = Remembered(str(told["stamp"]), int(told["episodes"]), files, told["is_whole"] is True)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            # Damaged, or of another version: the dataset is read, and this is written anew.
+            return None
+        return found if found.stamp == self._stamp and told.get("uri") == self._uri else None
+
+    def keep(self, episodes: int, files: Mapping[str, FileMark], *, is_whole: bool) -> None:
+        """Remember files whose episodes are all in the catalog; `is_whole` tells that there are no others. Raises what
+        the place raises."""
+        told = {
+            "uri": self._uri,
+            "host": self._host,
+            "stamp": self._stamp,
+            "episodes": episodes,
+            "is_whole": is_whole and all(mark.tag and mark.size_bytes is not None for mark in files.values()),
+            "files": {
+                path: [mark.size_bytes, mark.tag]
+                for path, mark in sorted(files.items())
+                if mark.tag and mark.size_bytes is not None
+            },
+        }
+        self._place.write(self._name, json.dumps(told).encode())

@@ -1,0 +1,333 @@
+"""The catalog of episodes: two append-only Delta tables, in a folder or a bucket, that other engines read as well.
+
+No transaction spans two tables: scores are written first, then episodes are merged on their hash, and whoever reads
+ignores scores without an episode. A merge compares and commits in one transaction of its table; of two that would add
+the same episode the later one is refused, and does it again from what is there now.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from noeira_tui.core.errors import ConfigError, DatasetError, NoeiraError, TransferError
+from noeira_tui.core.progress import CancelToken
+from noeira_tui.episodes.flags import METRICS
+from noeira_tui.episodes.lease import Lease, NoLease, honours_conditional_put
+from noeira_tui.episodes.place import BucketPlace, CatalogPlace, open_place
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from deltalake import DeltaTable
+    from numpy.typing import NDArray
+
+    from noeira_tui.episodes.score import Score
+
+EPISODES, SCORES = "episodes", "quality_scores"
+MARKER = "catalog.json"
+_LAYOUT = 1
+_MAX_TRIES = 50
+_LONGEST_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True)
+class EpisodeRow:
+    """One row of `episodes`. `extra` is a JSON object: `episode_index`, and in `reasons` why a check raised a flag."""
+
+    episode_id: str
+    content_hash: str
+    source_uri: str
+    source_format: str
+    robot: str | None
+    task: str | None
+    language_instruction: str | None
+    num_frames: int
+    duration_s: float
+    fps: float
+    cameras: tuple[str, ...]
+    state_dim: int | None
+    action_dim: int | None
+    ingest_batch_id: str
+    ingested_at: datetime
+    extra: str
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One row of `quality_scores`. `flags` are the score's and those of the checks."""
+
+    episode_id: str
+    scorer_version: str
+    score: Score
+    flags: tuple[str, ...]
+    computed_at: datetime
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a catalog has: hashes of the registered episodes and of those a scorer has scored, sorted uint64."""
+
+    registered: NDArray[np.uint64]
+    scored: NDArray[np.uint64]
+
+
+def episode_schema() -> pa.Schema:
+    """The columns of `episodes`."""
+    import pyarrow as pa
+
+    text, number, names = pa.string(), pa.float64(), pa.list_(pa.string())
+    return pa.schema(
+        [
+            ("episode_id", text),
+            ("content_hash", text),
+            ("source_uri", text),
+            ("source_format", text),
+            ("robot", text),
+            ("task", text),
+            ("language_instruction", text),
+            ("num_frames", pa.int64()),
+            ("duration_s", number),
+            ("fps", number),
+            ("cameras", names),
+            ("state_dim", pa.int32()),
+            ("action_dim", pa.int32()),
+            ("ingest_batch_id", text),
+            ("ingested_at", pa.timestamp("us", "UTC")),
+            ("extra", text),
+        ]
+    )
+
+
+def score_schema() -> pa.Schema:
+    """The columns of `quality_scores`."""
+    import pyarrow as pa
+
+    head = [("episode_id", pa.string()), ("scorer_version", pa.string()), ("overall_score", pa.float64())]
+    metrics = [(name, pa.float64()) for name in METRICS]
+    return pa.schema([*head, *metrics, ("flags", pa.list_(pa.string())), ("computed_at", pa.timestamp("us", "UTC"))])
+
+
+class EpisodeCatalog:
+    """One catalog, open for reading and adding. Not for two threads at once.
+
+    Every method raises DatasetError, NetworkError or TransferError.
+    """
+
+    def __init__(self, place: CatalogPlace, episodes: DeltaTable, scores: DeltaTable, lease: Lease | NoLease) -> None:
+        self.place = place
+        self.episodes = episodes
+        self.scores = scores
+        self._lease = lease
+
+    @property
+    def id(self) -> str:
+        """What tells this catalog from another one that is made later in its place."""
+        return str(self.episodes.metadata().id)
+
+    def known(self, scorer_version: str) -> Known:
+        """The hashes that are there, and those that `scorer_version` has scored."""
+        import pyarrow.dataset as ds
+
+        with _translated(self.place):
+            ids = _columns(self.episodes, ["episode_id"], None)
+            scored = _columns(self.scores, ["episode_id"], ds.field("scorer_version") == scorer_version)
+            return Known(_hashes(ids), _hashes(scored))
+
+    def added_by(self, batch_id: str) -> frozenset[str]:
+        """The episodes that one ingest registered."""
+        import pyarrow.dataset as ds
+
+        with _translated(self.place):
+            rows = _columns(self.episodes, ["episode_id"], ds.field("ingest_batch_id") == batch_id)
+        return frozenset() if rows is None else frozenset(rows["episode_id"].to_pylist())
+
+    def add(self, episodes: Sequence[EpisodeRow], scores: Sequence[ScoreRow], cancel: CancelToken) -> int:
+        """Add what is not there yet; gives how many episodes were. A crash in between adds none or all of them."""
+        with self._lease.held(cancel):
+            if scores:
+                self.scores, _ = self._merge(
+                    self.scores, _score_table(scores), ("episode_id", "scorer_version"), cancel
+                )
+            if not episodes:
+                return 0
+            self.episodes, added = self._merge(self.episodes, _episode_table(episodes), ("episode_id",), cancel)
+        return added
+
+    def _merge(
+        self, table: DeltaTable, rows: pa.Table, key: tuple[str, ...], cancel: CancelToken
+    ) -> tuple[DeltaTable, int]:
+        from deltalake.exceptions import CommitFailedError
+
+        same = " AND ".join(f"there.{name} = new.{name}" for name in key)
+        for attempt in range(_MAX_TRIES):
+            cancel.check()
+            with _translated(self.place):
+                table.update_incremental()
+                self._lease.check()
+                try:
+                    told = (
+                        table.merge(rows, same, source_alias="new", target_alias="there")
+                        .when_not_matched_insert_all()
+                        .execute()
+                    )
+                except CommitFailedError:
+                    told = None
+            if told is not None:
+                return table, int(told["num_target_rows_inserted"])
+            # Somebody else committed meanwhile: what they added is to be compared with as well.
+            cancel.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.02 * 2**attempt)))
+        raise TransferError(
+            f"Others commit to {self.place.uri} all the time; nothing was added.", hint="Try again.", retryable=True
+        )
+
+
+def open_catalog(uri: str) -> EpisodeCatalog:
+    """A catalog that exists. Raises ConfigError when there is none."""
+    place = open_place(uri)
+    if place.read(MARKER) is None:
+        raise ConfigError(
+            f"There is no catalog of episodes at {uri}.",
+            title="No catalog",
+            hint="`noeira-tui ingest URI` makes one; --catalog names another place.",
+        )
+    return _opened(place, NoLease())
+
+
+def make_catalog(uri: str, say: Callable[[str], None], cancel: CancelToken) -> EpisodeCatalog:
+    """A catalog for adding to, made where there is none. In a bucket the store is probed once, when it is made.
+
+    `say` hears that only one writer at a time can be let in. Raises ConfigError for a place that holds none.
+    """
+    place = open_place(uri)
+    lease: Lease | NoLease = NoLease()
+    with _translated(place):
+        marker = place.read(MARKER)
+        needs_lease = _needs_lease(marker, place)
+        if needs_lease and isinstance(place, BucketPlace):
+            lease = Lease(place, say)
+            if marker is None:
+                say(f"{place.uri}: this store does not refuse a second PUT of a key; one ingest at a time writes to it")
+        if marker is None:
+            with lease.held(cancel):
+                _create(place, EPISODES, episode_schema(), "Every episode once, by the hash of its numbers")
+                _create(place, SCORES, score_schema(), "Scores of episodes; new mathematics adds rows beside the old")
+                place.write(MARKER, json.dumps({"layout": _LAYOUT, "needs_lease": needs_lease}).encode())
+    return _opened(place, lease)
+
+
+def _needs_lease(marker: bytes | None, place: CatalogPlace) -> bool:
+    if marker is None:
+        return isinstance(place, BucketPlace) and not honours_conditional_put(place)
+    try:
+        told = json.loads(marker)
+        layout, needs_lease = told["layout"], told["needs_lease"]
+    except (ValueError, KeyError, TypeError) as err:
+        raise DatasetError(f"{place.uri}/{MARKER} cannot be read: it is no catalog of this program.") from err
+    if layout != _LAYOUT:
+        raise DatasetError(f"{place.uri} was made by a newer version (layout {layout}).", hint="Use that version.")
+    return bool(needs_lease)
+
+
+def _opened(place: CatalogPlace, lease: Lease | NoLease) -> EpisodeCatalog:
+    with _translated(place):
+        # Episodes first: every one of them has its score by then.
+        episodes, scores = _table(place, EPISODES), _table(place, SCORES)
+    for table, needed in ((episodes, "content_hash"), (scores, "overall_score")):
+        if needed not in {field.name for field in table.schema().fields}:
+            raise DatasetError(f"{table.table_uri} is another kind of table: it has no column {needed!r}.")
+    return EpisodeCatalog(place, episodes, scores, lease)
+
+
+def _table(place: CatalogPlace, name: str) -> DeltaTable:
+    from deltalake import DeltaTable
+
+    return DeltaTable(f"{place.uri}/{name}", storage_options=dict(place.table_options))
+
+
+def _create(place: CatalogPlace, name: str, schema: pa.Schema, description: str) -> None:
+    from deltalake import DeltaTable, Schema
+    from deltalake.exceptions import DeltaError
+
+    try:
+        DeltaTable.create(
+            f"{place.uri}/{name}",
+            Schema.from_arrow(schema),
+            mode="ignore",
+            name=name,
+            description=description,
+            configuration={"delta.appendOnly": "true"},
+            storage_options=dict(place.table_options),
+        )
+    except DeltaError:
+        # Made by another ingest in the same moment, or not to be made at all: opening it tells.
+        _table(place, name)
+
+
+class _translated:  # noqa: N801  reads as a word where it is used
+    """Turns what the table library raises into our errors."""
+
+    def __init__(self, place: CatalogPlace) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: object) -> None:
+        if err is None or isinstance(err, NoeiraError):
+            return
+        from deltalake.exceptions import DeltaError, TableNotFoundError
+
+        if isinstance(err, TableNotFoundError):
+            raise DatasetError(f"A table of the catalog {self._place.uri} is missing.") from err
+        if isinstance(err, DeltaError | OSError | ValueError):
+            lines = str(err).splitlines()
+            reason = (lines[0] if lines else type(err).__name__)[:300]
+            raise DatasetError(f"The catalog {self._place.uri} cannot be used: {reason}.", title="Catalog") from err
+
+
+def _columns(table: DeltaTable, names: list[str], where: Any) -> pa.Table | None:
+    """Some columns of some rows; None of a table that never had any."""
+    if not table.version():
+        return None
+    return table.to_pyarrow_dataset().to_table(columns=names, filter=where)
+
+
+def _hashes(table: pa.Table | None) -> NDArray[np.uint64]:
+    """Hex digests as sorted numbers."""
+    import numpy as np
+
+    if table is None or not table.num_rows:
+        return np.zeros(0, np.uint64)
+    digests = table["episode_id"].to_pylist()
+    return np.unique(np.fromiter((int(digest, 16) for digest in digests), np.uint64, len(digests)))
+
+
+def _episode_table(rows: Sequence[EpisodeRow]) -> pa.Table:
+    import pyarrow as pa
+
+    schema = episode_schema()
+    return pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema)
+
+
+def _score_table(rows: Sequence[ScoreRow]) -> pa.Table:
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {
+        "episode_id": [row.episode_id for row in rows],
+        "scorer_version": [row.scorer_version for row in rows],
+        "overall_score": [row.score.overall_score for row in rows],
+        **{name: [getattr(row.score.metrics, name) for row in rows] for name in METRICS},
+        "flags": [list(row.flags) for row in rows],
+        "computed_at": [row.computed_at for row in rows],
+    }
+    return pa.table(columns, schema=score_schema())
+
+
+def now() -> datetime:
+    """The time, as the tables keep it."""
+    return datetime.now(UTC)
