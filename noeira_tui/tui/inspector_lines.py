@@ -205,7 +205,7 @@ def lengths(histogram: Histogram, fps: float | None, width: int, glyphs: Glyphs)
     edge_width = max(cell_len(edge) for pair in labels for edge in pair)
     time_width = max(cell_len(time) for time in times)
     most, count_width = max(histogram.counts), len(f"{max(histogram.counts):,}")
-    lead = edge_width * 2 + 3 + (time_width + 4 if fps else 0)
+    lead = edge_width * 2 + 3 + 2 + (time_width + 4 if fps else 0)
     room = max(4, width - lead - count_width - 2)
     lines: list[Line] = [
         (("frames".ljust(edge_width * 2 + 3), "faint"), ("from s".rjust(time_width + 4) if fps else "", "faint"))

@@ -51,6 +51,10 @@ class LineList(ScrollView, inherit_bindings=False):
     def count(self) -> int:
         return self._count
 
+    def line(self, index: int, width: int) -> Line:
+        """What a row shows in a width."""
+        return self._paint(index, width)
+
     def show(self, count: int, paint: PaintLine, *, cursor: int | None = None, head: Sequence[Line] = ()) -> None:
         """Show `count` rows below the lines `head`, which stay on top; with `cursor` one of them is highlighted."""
         self._count, self._paint, self._head = count, paint, tuple(head)
