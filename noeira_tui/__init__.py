@@ -12,8 +12,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from noeira_tui.catalog.remote import RemoteCatalog
     from noeira_tui.core.errors import NoeiraError
+    from noeira_tui.jobs.episode_kinds import ingest
 
-__all__ = ["NoeiraError", "RemoteCatalog", "__version__"]
+__all__ = ["NoeiraError", "RemoteCatalog", "__version__", "ingest"]
 
 
 def __getattr__(name: str) -> object:
@@ -25,4 +26,8 @@ def __getattr__(name: str) -> object:
         from noeira_tui.core.errors import NoeiraError
 
         return NoeiraError
+    if name == "ingest":
+        from noeira_tui.jobs.episode_kinds import ingest
+
+        return ingest
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.jobs import process
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
+from noeira_tui.jobs.episode_kinds import EpisodesIngest
 from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
 from noeira_tui.jobs.runner import run_foreground
 from noeira_tui.jobs.store import JobStore
@@ -19,6 +20,7 @@ from noeira_tui.jobs.work import Work
 if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
     from noeira_tui.catalog.remote import Pulled, Pushed
+    from noeira_tui.episodes.facts import Ingested
     from noeira_tui.jobs.kinds import AnyOutcome
     from noeira_tui.recordings.outcome import Mirrored
     from noeira_tui.recordings.watch import WatchEvent
@@ -30,6 +32,8 @@ def foreground(cli: Cli, kind: CatalogPull, title: str) -> Pulled: ...
 def foreground(cli: Cli, kind: CatalogPush, title: str) -> Pushed: ...
 @overload
 def foreground(cli: Cli, kind: AssetsPull, title: str) -> PacksPulled: ...
+@overload
+def foreground(cli: Cli, kind: EpisodesIngest, title: str) -> Ingested: ...
 @overload
 def foreground(
     cli: Cli, kind: DatasetPush | DatasetPull | DatasetWatch, title: str, tell: Callable[[WatchEvent], None] = ...

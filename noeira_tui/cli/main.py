@@ -16,6 +16,8 @@ from noeira_tui.cli import (
     dataset,
     demo,
     doctor,
+    episodes,
+    ingest,
     inspect,
     jobs,
     keys,
@@ -42,9 +44,10 @@ def build() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_entry)
     status.add(app)
-    for group in (catalog, project, dataset, assets, jobs, keys, accounts):
+    for group in (catalog, project, dataset, assets, episodes, jobs, keys, accounts):
         app.add_typer(group.app())
     inspect.add(app)
+    ingest.add(app)
     serve.add(app)
     demo.add(app)
     doctor.add(app)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, Union
 from noeira_tui.core.errors import ConfigError, JobError, PackError
 from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
+from noeira_tui.jobs.episode_kinds import EpisodesIngest
 from noeira_tui.jobs.records import JobSpec
 from noeira_tui.jobs.work import Work
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
     from noeira_tui.assets.status import PackStatus
     from noeira_tui.catalog.remote import Pulled, Pushed
+    from noeira_tui.episodes.facts import Ingested
     from noeira_tui.recordings.outcome import Mirrored
 
 
@@ -140,12 +142,13 @@ class AssetsPull:
         )
 
 
-AnyKind = CatalogPull | CatalogPush | AssetsPull | DatasetPush | DatasetPull | DatasetWatch
+AnyKind = CatalogPull | CatalogPush | AssetsPull | DatasetPush | DatasetPull | DatasetWatch | EpisodesIngest
 """The work of a job."""
-AnyOutcome = Union["Pulled", "Pushed", "PacksPulled", "Mirrored"]
+AnyOutcome = Union["Pulled", "Pushed", "PacksPulled", "Mirrored", "Ingested"]
 """What it gives."""
 _KINDS: dict[str, type[AnyKind]] = {
-    kind.kind: kind for kind in (CatalogPull, CatalogPush, AssetsPull, DatasetPush, DatasetPull, DatasetWatch)
+    kind.kind: kind
+    for kind in (CatalogPull, CatalogPush, AssetsPull, DatasetPush, DatasetPull, DatasetWatch, EpisodesIngest)
 }
 PUSHES = frozenset({CatalogPush.kind, DatasetPush.kind})
 """Kinds that send what only this box has."""
