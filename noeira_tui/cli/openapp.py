@@ -15,17 +15,21 @@ def open_app(*, read_only: bool = False, root: Path | None = None, env_file: Pat
     try:
         _need_terminal()
         settings = Settings.load(root=root, env_file=env_file)
+        from noeira_tui.tui import start
+
+        return start.open_app(settings, read_only=read_only)
     except NoeiraError as err:
         from noeira_tui.cli.output import Output
 
         Output().error(err)
         return 2
-    from noeira_tui.tui import start
-
-    return start.open_app(settings, read_only=read_only)
 
 
 def _need_terminal() -> None:
+    from noeira_tui.tui.terminal import is_page
+
+    if is_page():
+        return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError(
             "The app needs a terminal, and this is none.",

@@ -19,6 +19,7 @@ class Danger(StrEnum):
     NONE = "none"
     CHANGES = "changes"
     OVERWRITES = "overwrites"
+    REMOVES = "removes"
 
 
 class Group(StrEnum):
@@ -42,7 +43,8 @@ class Situation:
 
     `job` is the job under the cursor, or the newest one of the thing under it. The refusals are what the box said of
     the highlighted thing, None when it has nothing against it or was not asked yet. `packs_to_fetch` counts packs that
-    are declared and not whole here; `verifying` tells that packs are being verified.
+    are declared and not whole here; `doing` is what the app itself does beside what it shows, such as `verifying`, and
+    `does_it_here` tells that it was begun in this list. `can_go_back` and `can_go_forward` are of what was visited.
     """
 
     place: Place
@@ -55,7 +57,11 @@ class Situation:
     watch_refusal: str | None = None
     verify_refusal: str | None = None
     packs_to_fetch: int = 0
-    verifying: bool = False
+    free_refusal: str | None = None
+    doing: str = ""
+    does_it_here: bool = False
+    can_go_back: bool = False
+    can_go_forward: bool = False
 
 
 Reason = Callable[[Situation], str | None]
@@ -95,7 +101,17 @@ class Action:
         return " ".join(key_label(key) for key in self.keys)
 
 
-_KEY_LABELS = {"escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "delete": "del"}
+_KEY_LABELS = {
+    "escape": "esc",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "delete": "del",
+    "comma": ",",
+    "slash": "/",
+    "question_mark": "?",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+}
 
 
 def key_label(key: str) -> str:

@@ -6,7 +6,8 @@ cannot do yet is not here at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from textual.binding import Binding
 
@@ -27,7 +28,9 @@ __all__ = [
     "bindings",
     "dialog_binding",
     "key_label",
+    "key_of",
     "key_table",
+    "keyed",
 ]
 
 _THINGS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS})
@@ -68,17 +71,30 @@ ACTIONS: tuple[Action, ...] = (
         Group.DATA, Danger.CHANGES, reason=reasons.why_no_retry, footer=13,
     ),
     Action(
-        "cancel", ("c",), "cancel", "Stop a job, or a verification. What was transferred is kept, a retry goes on "
-        "from there.",
-        Group.DATA, Danger.CHANGES, reason=reasons.why_no_cancel, footer=14, harmless=reasons.stops_verifying,
+        "cancel", ("c",), "cancel", "Stop a job, or what is being verified or compared. What was transferred is kept, "
+        "a retry goes on from there.",
+        Group.DATA, Danger.CHANGES, reason=reasons.why_no_cancel, footer=14, harmless=reasons.stops_work,
+    ),
+    Action(
+        "pause", ("z",), "pause", "Let a job stand still, or go on; another one gets its slot meanwhile.",
+        Group.DATA, Danger.CHANGES, reason=reasons.why_no_pause,
+    ),
+    Action(
+        "free", ("x",), "free space", "Remove the copy here of what the service holds with the same bytes: hashed and "
+        "compared first, then you type a word. Among the packs: what the cache holds for nobody; among the jobs: old "
+        "ones with their logs.",
+        Group.DATA, Danger.REMOVES, reason=reasons.why_no_free, footer=16,
     ),
     Action("open", ("enter",), "details", "Everything about the highlighted row; of a job its log.", Group.LISTS,
            reason=reasons.needs_row, footer=20),
-    Action("filter", ("/",), "filter", "Show only rows whose name or state has these words.", Group.LISTS, footer=21),
+    Action("filter", ("/",), "filter", "Show only some rows: words of names and states, !current leaves out, >1GB and "
+           "<10MB compare; all that you type must hold.", Group.LISTS, footer=21),
     Action("mark", ("space",), "mark", "Mark the row, or a project's recordings; keys then work on all marked ones.",
            Group.LISTS, reason=reasons.needs_row, footer=22),
-    Action("copy", ("y",), "copy", "Copy the row's sha256, else its path.", Group.LISTS, reason=reasons.needs_row,
-           footer=23),
+    Action("copy", ("y",), "copy", "Copy the row's whole sha256, else its path; of marked rows, a line each.",
+           Group.LISTS, reason=reasons.needs_row, footer=23),
+    Action("sort", ("s",), "sort", "Trouble first, by name, or largest first.", Group.LISTS,
+           reason=reasons.why_no_sort),
     Action("unsent", ("D",), "safe to destroy?", "What would be lost with this box.", Group.DATA),
     Action("refresh", ("R", "ctrl+r"), "refresh", "Look at the box and ask the service again.", Group.LISTS, footer=30),
     Action("back", ("escape",), "back", "Clear the filter, then the marks.", Group.LISTS),
@@ -90,6 +106,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("page_up", ("pageup", "ctrl+u"), "page up", "One page back.", Group.MOVE),
     Action("fold", ("left", "h"), "fold", "Hide a project's recordings.", Group.MOVE),
     Action("unfold", ("right", "l"), "unfold", "Show a project's recordings.", Group.MOVE),
+    Action("jump", ("f",), "jump", "Show a letter beside every row in sight; type it to go there.", Group.MOVE),
+    Action("previous_visit", ("[", "backspace"), "back to", "The thing you were at before.", Group.MOVE,
+           reason=reasons.why_no_way_back),
+    Action("next_visit", ("]",), "forward to", "Forward again.", Group.MOVE, reason=reasons.why_no_way_forward),
     Action("projects", ("1",), "projects", "Go to the projects.", Group.MOVE),
     Action("catalog", ("2",), "catalog", "Go to the catalog.", Group.MOVE),
     Action("packs", ("3",), "asset packs", "Go to the asset packs.", Group.MOVE),
@@ -106,6 +126,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy_dialog", ("y",), "copy", "Copy what the dialog shows.", Group.DIALOGS, places=_DIALOG),
 )  # fmt: skip
 """In the order in which help and docs name them."""
+
+
+def keyed(app: object, actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Actions with the keys they have in an app: the user's own, where there are any."""
+    own: Mapping[str, tuple[str, ...]] = getattr(app, "own_keys", {})
+    return tuple(replace(action, keys=own[action.id]) if action.id in own else action for action in actions)
+
+
+def key_of(app: object, action_id: str) -> str:
+    """The first key of an action in an app, as people write it."""
+    (action,) = keyed(app, (BY_ID[action_id],))
+    return key_label(action.keys[0]) if action.keys else ""
+
 
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 Clock = Callable[[], float]
+OwnKeys = Mapping[str, tuple[str, ...]]
+"""The user's keys by the ids of actions."""
 
 
 class NoeiraApp(App[None]):
@@ -45,10 +47,21 @@ class NoeiraApp(App[None]):
     ]
 
     def __init__(
-        self, box: BoxLike, *, read_only: bool, glyphs: Glyphs, clock: Clock, theme: str | None, asks_for_service: bool
+        self,
+        box: BoxLike,
+        *,
+        read_only: bool,
+        glyphs: Glyphs,
+        clock: Clock,
+        theme: str | None,
+        asks_for_service: bool,
+        keys: OwnKeys,
     ) -> None:
         super().__init__()
         self._box = box
+        self.own_keys = keys
+        if keys:
+            self.set_keymap({action_id: ",".join(own) for action_id, own in keys.items()})
         self._board = Board(glyphs, clock)
         self._read_only = read_only
         self._over_ssh = is_over_ssh()
@@ -122,10 +135,12 @@ def make_app(
     clock: Clock = time.time,
     theme: str | None = None,
     asks_for_service: bool = False,
+    keys: OwnKeys | None = None,
 ) -> NoeiraApp:
     """The app on a box. `glyphs` are chosen by the locale, `clock` is the time of day unless a test brings another.
 
-    `theme` is the one that was chosen before; with `asks_for_service` the app begins with how to get a service.
+    `theme` is the one that was chosen before; with `asks_for_service` the app begins with how to get a service. `keys`
+    are the user's own, see `noeira_tui.tui.keymap`.
     """
     return NoeiraApp(
         box,
@@ -134,17 +149,25 @@ def make_app(
         clock=clock,
         theme=theme,
         asks_for_service=asks_for_service,
+        keys=keys or {},
     )
 
 
-def run(box: BoxLike, *, read_only: bool = False, theme: str | None = None, asks_for_service: bool = False) -> int:
+def run(
+    box: BoxLike,
+    *,
+    read_only: bool = False,
+    theme: str | None = None,
+    asks_for_service: bool = False,
+    keys: OwnKeys | None = None,
+) -> int:
     """Run the app until it is left; returns the exit code: 0, 1 after a crash, 129 or 143 after SIGHUP or SIGTERM.
 
     However it ends, the terminal is put back. Whether there is a terminal at all is for the caller to check.
     """
     from noeira_tui.tui.terminal import kept_terminal
 
-    app = make_app(box, read_only=read_only, theme=theme, asks_for_service=asks_for_service)
+    app = make_app(box, read_only=read_only, theme=theme, asks_for_service=asks_for_service, keys=keys)
     code = 0
 
     def end(exit_code: int) -> None:

@@ -167,6 +167,11 @@ class Board:
     def has_watches(self) -> bool:
         return bool(self._watches)
 
+    @property
+    def has_running(self) -> bool:
+        """Whether any job runs: what is said of its speed goes on even when its row does not change."""
+        return any(job.state == "running" for job in self.jobs)
+
     def packs_to_fetch(self) -> tuple[PackStatus, ...]:
         """The declared packs that are not whole here, but for those a job fetches already."""
         if self.overview is None:

@@ -14,8 +14,9 @@ from noeira_tui.jobs.records import JobRecord
 from noeira_tui.overview.packfacts import PackFacts
 from noeira_tui.overview.picture import DatasetView, ProjectView, RecordingView
 from noeira_tui.recordings.compare import FileState
-from noeira_tui.tui import figures
+from noeira_tui.tui import figures, job_rows
 from noeira_tui.tui.glyphs import Glyphs
+from noeira_tui.tui.pace import KEPT, sparkline
 from noeira_tui.tui.rows import Row
 from noeira_tui.tui.text import Line, Piece, clean, cut, cut_middle, width_of
 
@@ -35,8 +36,8 @@ class Fact:
         return self.value if self.brief == "" else self.brief
 
 
-def facts_of(row: Row, now: float, glyphs: Glyphs) -> tuple[Fact, ...]:
-    """Everything known about a row, the most important first; texts are clean."""
+def facts_of(row: Row, now: float, glyphs: Glyphs, moving: JobRecord | None = None) -> tuple[Fact, ...]:
+    """Everything known about a row, the most important first; texts are clean. `moving` is the job that moves it."""
     subject = row.subject
     if isinstance(subject, DatasetView):
         found = _dataset(subject, glyphs)
@@ -47,10 +48,25 @@ def facts_of(row: Row, now: float, glyphs: Glyphs) -> tuple[Fact, ...]:
     elif isinstance(subject, PackStatus):
         found = _pack(subject, now, glyphs)
     elif isinstance(subject, JobRecord):
-        found = _job(subject, now, glyphs)
+        found = _job(subject, row, now, glyphs)
     else:
         found = []
+    if moving is not None and not isinstance(subject, JobRecord):
+        # The state is that before the transfer: `missing` beside a bar at 68 % would be a riddle.
+        found = [_transfer(row, moving, glyphs), *(fact for fact in found if fact.label != "state")]
     return tuple(found)
+
+
+def _transfer(row: Row, job: JobRecord, glyphs: Glyphs) -> Fact:
+    """What a job does to a thing just now."""
+    progress = job.progress
+    moved = (
+        [] if progress.bytes_total is None else [figures.of_total(progress.bytes_done, progress.bytes_total, glyphs)]
+    )
+    phase = [] if not progress.phase or moved else [clean(progress.phase, glyphs)]
+    told = f" {glyphs.dot} ".join([*moved, *phase, *([row.note] if row.note and moved else [])])
+    verb = job.spec.kind.rpartition("-")[2]
+    return Fact("state", f"{row.symbol} {verb} {row.word}" + (f": {told}" if told else ""), "live", own_line=True)
 
 
 def copyable(row: Row) -> tuple[str, str] | None:
@@ -271,7 +287,7 @@ def pack_facts(found: PackFacts, glyphs: Glyphs) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _job(job: JobRecord, now: float, glyphs: Glyphs) -> list[Fact]:
+def _job(job: JobRecord, row: Row, now: float, glyphs: Glyphs) -> list[Fact]:
     facts = [Fact("job", f"{job.id} {glyphs.dot} {clean(job.spec.title, glyphs)}")]
     facts.append(Fact("state", job.state.value, "trouble" if job.failure else ""))
     if job.failure is not None:
@@ -282,16 +298,34 @@ def _job(job: JobRecord, now: float, glyphs: Glyphs) -> list[Fact]:
     progress = job.progress
     if progress.bytes_total is not None:
         facts.append(Fact("moved", figures.of_total(progress.bytes_done, progress.bytes_total, glyphs)))
-    if progress.phase and job.is_live:
+    if job.state in ("queued", "paused") and row.note:
+        facts.append(Fact("waits", row.note, "attention"))
+    elif progress.phase and job.is_live:
         facts.append(Fact("doing", clean(progress.phase, glyphs)))
+    facts += _speed(row, glyphs)
     if job.started_at is not None:
         end = job.finished_at if job.finished_at is not None else now
         facts.append(Fact("started", figures.ago(job.started_at, now)))
         facts.append(Fact("took" if job.finished_at else "running for", figures.clock(end - job.started_at)))
-    if job.retries:
-        facts.append(Fact("retries", str(job.retries)))
+    if job_rows.attempts(job) > 1:
+        facts.append(Fact("attempt", str(job_rows.attempts(job)), "attention"))
     if job.spec.service_url:
         facts.append(Fact("service", clean(job.spec.service_url, glyphs), brief=None))
+    return facts
+
+
+def _speed(row: Row, glyphs: Glyphs) -> list[Fact]:
+    """How fast a running job is, and how that went over the last while."""
+    moment = row.moment
+    if moment is None or moment.rate <= 0:
+        return []
+    facts = [Fact("rate", figures.rate(moment.rate, glyphs), "accent", brief=None)]
+    if moment.remaining_s is not None:
+        facts.append(Fact("left", figures.clock(moment.remaining_s), brief=None))
+    drawn = sparkline(moment.rates, KEPT, glyphs.sparks)
+    if drawn:
+        most = figures.rate(max(moment.rates), glyphs)
+        facts.append(Fact("throughput", f"{drawn}  at most {most}", "accent", brief=None))
     return facts
 
 

@@ -1,4 +1,4 @@
-"""What is done in lists: move, mark, fold, filter, copy."""
+"""What is done in lists: move, jump, mark, fold, sort, filter, copy, and back to where one was."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from noeira_tui.overview.picture import ProjectView, RecordingView
 from noeira_tui.tui import details
 from noeira_tui.tui.board import PANES
 from noeira_tui.tui.rows import Place
+from noeira_tui.tui.thing_rows import Order
 
 if TYPE_CHECKING:
     from noeira_tui.tui.screens.main import MainScreen
+    from noeira_tui.tui.widgets.row_list import RowList
 
 
 class ListOperations:
@@ -27,6 +29,10 @@ class ListOperations:
             "mark": self._mark,
             "copy": self._copy,
             "back": self._back,
+            "sort": self._sort,
+            "jump": self._jump,
+            "previous_visit": partial(self._visit, -1),
+            "next_visit": partial(self._visit, 1),
             "page_down": lambda: screen.list.move_by(screen.list.page()),
             "page_up": lambda: screen.list.move_by(-screen.list.page()),
             "fold": partial(self._fold, True),
@@ -44,6 +50,57 @@ class ListOperations:
         order = [*PANES, Place.JOBS]
         self._screen.go_to(order[(order.index(self._screen.place) + step) % len(order)])
 
+    def _jump(self) -> None:
+        """Label every row in sight of every list; the letters typed next choose one."""
+        from noeira_tui.tui.modals.jump import JumpScreen, labels
+
+        screen = self._screen
+        lists: dict[str, RowList] = {}
+        for place in (*PANES, Place.JOBS):
+            rows = screen.pane(place).list
+            if rows.region and rows.rows:
+                lists[str(rows.id)] = rows
+        spots = [(rows, index) for rows in lists.values() for index in rows.in_sight()]
+        found = dict(zip(labels(len(spots)), spots, strict=True))
+        for rows in lists.values():
+            rows.show_labels({index: label for label, (where, index) in found.items() if where is rows})
+
+        def chosen(label: str | None) -> None:
+            for rows in lists.values():
+                rows.show_labels({})
+            if label is not None:
+                screen.note_visit()
+                rows, index = found[label]
+                row = rows.rows[index] if index < len(rows.rows) else None
+                if row is not None:
+                    screen.go_to(row.place)
+                    rows.move_to(index)
+                    screen.note_visit()
+
+        screen.app.push_screen(JumpScreen(tuple(found)), chosen)
+
+    def _visit(self, by: int) -> None:
+        screen = self._screen
+        if by < 0 and not screen.history.can_go_forward:
+            # Where one is now is what the way forward leads to.
+            screen.note_visit()
+        visit = screen.history.step(by)
+        while visit is not None and not screen.reveal(*visit):
+            visit = screen.history.step(by)
+        if visit is None:
+            screen.tell("It is not here any more.", severity="warning")
+
+    def _sort(self) -> None:
+        screen = self._screen
+        orders = list(Order)
+        place = screen.place
+        order = orders[(orders.index(screen.board.order(place)) + 1) % len(orders)]
+        for other in PANES if screen.width_mode == "list" else (place,):
+            screen.board.sort(other, order)
+        screen.painter.paint_lists()
+        screen.painter.paint_row()
+        screen.tell(f"Sorted: {order.value}")
+
     def _filter(self) -> None:
         screen = self._screen
         screen.pane(screen.place).open_filter(screen.board.filters.get(screen.place, ""))
@@ -60,12 +117,20 @@ class ListOperations:
         self._screen.painter.paint_row()
 
     def _copy(self) -> None:
-        row = self._screen.current
-        found = None if row is None else details.copyable(row)
-        if found is not None:
-            text, what = found
-            self._screen.telling.copy(text)
-            self._screen.tell(f"Copied the {what}: {text}")
+        screen = self._screen
+        marked = [row for row in screen.list.rows if row.key in screen.list.marked]
+        if marked:
+            found = [(details.copyable(row), row.name) for row in marked]
+            lines = [f"{what[0]}  {name}" for what, name in found if what is not None]
+            screen.telling.copy("\n".join(lines))
+            screen.tell(f"Copied {len(lines)} lines: what each is, and its name")
+            return
+        row = screen.current
+        copied = None if row is None else details.copyable(row)
+        if copied is not None:
+            text, what = copied
+            screen.telling.copy(text)
+            screen.tell(f"Copied the {what}: {text}")
 
     def _back(self) -> None:
         screen = self._screen

@@ -10,9 +10,15 @@ from noeira_tui.tui import details
 from noeira_tui.tui.ports import BoxLike
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from noeira_tui.overview.packfacts import PackFacts
     from noeira_tui.tui.modals.details import DetailsDialog
     from noeira_tui.tui.screens.main import MainScreen
+
+
+LOG_EVERY_S = 0.5
+"""How often the log of a job is read while its page is open."""
 
 
 class OpenDetails:
@@ -23,6 +29,7 @@ class OpenDetails:
         self._box = box
         self._details: DetailsDialog | None = None
         self._reading = False
+        self._timer: Timer | None = None
 
     def open(self) -> None:
         """Show everything about the highlighted row."""
@@ -36,10 +43,15 @@ class OpenDetails:
 
         def closed(_: None) -> None:
             self._details, self._reading = None, False
+            if self._timer is not None:
+                self._timer.stop()
 
         screen.app.push_screen(dialog, closed)
         self._details = dialog
         self._read_log()
+        if isinstance(row.subject, JobRecord):
+            # Its log grows without its row changing.
+            self._timer = screen.set_interval(LOG_EVERY_S, self._follow_log)
         self._read_pack(dialog)
 
     def follow(self) -> None:
@@ -51,6 +63,11 @@ class OpenDetails:
             if row.key == dialog.row.key and row != dialog.row:
                 dialog.take(row)
                 self._read_log()
+
+    def _follow_log(self) -> None:
+        subject = None if self._details is None else self._details.row.subject
+        if isinstance(subject, JobRecord) and subject.is_live:
+            self._read_log()
 
     def _read_log(self) -> None:
         dialog = self._details

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.tui import figures, things
+from noeira_tui.tui.freeing import Freeing
 from noeira_tui.tui.job_operations import JobOperations
 from noeira_tui.tui.list_operations import ListOperations
 from noeira_tui.tui.open_details import OpenDetails
@@ -15,6 +16,7 @@ from noeira_tui.tui.pages import Pages
 from noeira_tui.tui.ports import BoxLike
 from noeira_tui.tui.things import Thing
 from noeira_tui.tui.transfers import Transfers
+from noeira_tui.tui.verification import Verification
 
 if TYPE_CHECKING:
     from noeira_tui.tui.screens.main import MainScreen
@@ -28,16 +30,17 @@ class Operations:
         self._box = box
         self._transfers = Transfers(screen, box)
         self._open_details = OpenDetails(screen, box)
+        self._verification = Verification(screen, box)
         self.handlers: dict[str, Callable[[], None]] = {
             "pull": self._transfers.pull,
             "push": self._transfers.push,
             "watch": self._transfers.watch,
             "pull_packs": self._transfers.pull_packs,
             "verify": self._verify,
+            "free": Freeing(screen, box, self._transfers).free,
             "unsent": self._unsent,
             "open": self._open_details.open,
             "refresh": screen.look_again,
-            "theme": self._theme,
             "palette": self._palette,
             "help": self._help,
             "quit": self._quit,
@@ -56,7 +59,7 @@ class Operations:
 
     def _verify(self) -> None:
         def verify(allowed: list[Thing]) -> None:
-            self._screen.verification.start([thing for thing in allowed if isinstance(thing, PackStatus)])
+            self._verification.start([thing for thing in allowed if isinstance(thing, PackStatus)])
 
         self._transfers.judge(self._transfers.chosen(), partial(things.verify_refusal, self._box), "verified", verify)
 
@@ -73,10 +76,6 @@ class Operations:
 
         offers = not self._screen.read_only and bool(things.unsent_things(board.overview))
         self._screen.app.push_screen(UnsentDialog(board.overview, board.glyphs, offers_push=offers), answered)
-
-    def _theme(self) -> None:
-        app = self._screen.app
-        app.theme = "noeira-dark" if app.theme == "noeira-light" else "noeira-light"
 
     def _palette(self) -> None:
         from noeira_tui.tui.modals.palette import PaletteDialog

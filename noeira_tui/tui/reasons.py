@@ -20,9 +20,41 @@ def why_no_watch(now: Situation) -> str | None:
 
 
 def why_no_verify(now: Situation) -> str | None:
-    if now.verifying:
-        return "Packs are being verified already: c stops that."
+    if now.doing:
+        return _busy(now)
     return None if now.marked else needs_thing(now) or now.verify_refusal
+
+
+def _busy(now: Situation) -> str:
+    return f"One thing at a time: {now.doing.rstrip(':')} goes on already, c in its list stops that."
+
+
+def why_no_free(now: Situation) -> str | None:
+    if now.doing:
+        return _busy(now)
+    if now.place in {Place.PACKS, Place.JOBS}:
+        return None
+    return None if now.marked else needs_thing(now) or now.free_refusal
+
+
+def why_no_pause(now: Situation) -> str | None:
+    if now.marked:
+        return None
+    if now.job is None:
+        return "No job is highlighted."
+    return None if now.job.is_live else f"Job {now.job.id} is {now.job.state}: there is nothing to pause."
+
+
+def why_no_sort(now: Situation) -> str | None:
+    return "Jobs stay in their order: what runs, then what failed." if now.place is Place.JOBS else None
+
+
+def why_no_way_back(now: Situation) -> str | None:
+    return None if now.can_go_back else "There is nothing to go back to yet: enter and actions note where you were."
+
+
+def why_no_way_forward(now: Situation) -> str | None:
+    return None if now.can_go_forward else "There is nothing to go forward to."
 
 
 def why_no_pull_packs(now: Situation) -> str | None:
@@ -43,13 +75,13 @@ def needs_thing(now: Situation) -> str | None:
     return f"Highlight a recording of {now.row.name}, or mark all of them with space." if now.row.is_project else None
 
 
-def stops_verifying(now: Situation) -> bool:
-    """Whether `c` stops a verification here."""
-    return now.verifying and now.place is Place.PACKS
+def stops_work(now: Situation) -> bool:
+    """Whether `c` stops what the app itself does."""
+    return now.does_it_here
 
 
 def why_no_cancel(now: Situation) -> str | None:
-    if now.marked or stops_verifying(now):
+    if now.marked or stops_work(now):
         return None
     if now.job is None:
         return "No job is highlighted."

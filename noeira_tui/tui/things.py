@@ -32,6 +32,7 @@ class Verdict:
     push: str | None
     watch: str | None
     verify: str | None
+    free: str | None
 
 
 def verdict(box: BoxLike, thing: Thing) -> Verdict:
@@ -42,6 +43,7 @@ def verdict(box: BoxLike, thing: Thing) -> Verdict:
         push_refusal(box, thing),
         watch_refusal(box, thing),
         verify_refusal(box, thing),
+        free_refusal(box, thing),
     )
 
 
@@ -76,6 +78,12 @@ def watch_refusal(box: BoxLike, thing: Thing) -> str | None:
 
 def verify_refusal(box: BoxLike, thing: Thing) -> str | None:
     return box.can_verify_pack(thing) if isinstance(thing, PackStatus) else "Only asset packs are verified here."
+
+
+def free_refusal(box: BoxLike, thing: Thing) -> str | None:
+    if isinstance(thing, PackStatus):
+        return "x frees the cache of packs; an installed pack stays as long as it is declared."
+    return box.space.can_free(thing)
 
 
 def pull_loses(thing: Thing) -> bool:

@@ -113,7 +113,7 @@ async def test_verifying_never_blocks_and_names_the_files_that_differ() -> None:
         assert app.status(key_of(app, "so101@v2")) == "modified"
         # Verified again, it is still what it is.
         await app.press("v")
-        await app.until(lambda: len(app.asked("verify_packs")) == 2 and not app.main.is_verifying)
+        await app.until(lambda: len(app.asked("verify_packs")) == 2 and not app.main.background.doing)
         looks = len(app.asked("look"))
         app.main.look_again()
         await app.until(lambda: len(app.asked("look")) > looks and not app.main.looking)
@@ -128,10 +128,10 @@ async def test_a_verification_is_stopped_by_a_key() -> None:
     box.hold_verify = threading.Event()
     async with driving(box, read_only=True) as app:
         await app.press("3", "v")
-        await app.until(lambda: app.main.is_verifying)
+        await app.until(lambda: app.main.background.doing)
         await app.press("c")
         await app.until(lambda: "Verification stopped." in app.toasts())
-        assert not app.main.is_verifying
+        assert not app.main.background.doing
         box.hold_verify.set()
         await app.press("v")
         await app.until(lambda: "so101@v2: every file is as it was installed." in app.toasts())

@@ -25,7 +25,7 @@ class DetailsDialog(Dialog[None]):
         self.add_class("details")
         self._board = board
         self._row = row
-        self._facts = details.facts_of(row, board.clock(), board.glyphs)
+        self._facts = details.facts_of(row, board.clock(), board.glyphs, board.moving(row.subject))
         self._more: tuple[details.Fact, ...] = ()
         self._log: list[str] | None = None
         self._body = Scrolled()
@@ -43,7 +43,7 @@ class DetailsDialog(Dialog[None]):
     def take(self, row: Row) -> None:
         """The row changed: show it as it is now."""
         self._row = row
-        self._facts = details.facts_of(row, self._board.clock(), self.glyphs)
+        self._facts = details.facts_of(row, self._board.clock(), self.glyphs, self._board.moving(row.subject))
         self.fill()
 
     def add_facts(self, facts: Iterable[details.Fact]) -> None:
@@ -53,8 +53,15 @@ class DetailsDialog(Dialog[None]):
 
     def show_log(self, text: str) -> None:
         """Add a job's log below its facts."""
-        self._log = clean_lines(text.rstrip(), self.glyphs)[-MAX_LOG_LINES:]
+        log = clean_lines(text.rstrip(), self.glyphs)[-MAX_LOG_LINES:]
+        if log == self._log:
+            return
+        # Who is at its end sees what is written next; who reads above stays there.
+        follows = self._log is not None and self._body.is_vertical_scroll_end
+        self._log = log
         self.fill()
+        if follows:
+            self.call_after_refresh(self._body.scroll_end, animate=False)
 
     def fill(self) -> None:
         width = max(20, min(104, self.size.width) - 6)

@@ -12,7 +12,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from noeira_tui.tui.actions import dialog_binding
+from noeira_tui.tui.actions import dialog_binding, key_of
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.styles import style_sheet
 from noeira_tui.tui.text import Line, clean
@@ -59,7 +59,16 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
 
     def keys(self) -> Line:
         """The keys named in the lower border."""
-        return (("esc", "accent"), (" close  ", "quiet"), ("y", "accent"), (" copy", "quiet"))
+        return (
+            (self.key("close"), "accent"),
+            (" close  ", "quiet"),
+            (self.key("copy_dialog"), "accent"),
+            (" copy", "quiet"),
+        )
+
+    def key(self, action_id: str) -> str:
+        """The key of an action, as it is in this app."""
+        return key_of(self.app, action_id)
 
     def action_leave(self) -> None:
         self.dismiss(None)

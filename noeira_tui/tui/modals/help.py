@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.widget import Widget
 
 from noeira_tui.core.states import LOOKS
-from noeira_tui.tui.actions import ACTIONS, Action, Danger, Group, Situation
+from noeira_tui.tui.actions import ACTIONS, Action, Danger, Group, Situation, keyed
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog, Scrolled
 from noeira_tui.tui.rows import Place
@@ -29,13 +29,13 @@ class HelpDialog(Dialog[None]):
         yield self._body
 
     def keys(self) -> Line:
-        return (("esc", "accent"), (" close", "quiet"))
+        return ((self.key("close"), "accent"), (" close", "quiet"))
 
     def fill(self) -> None:
         width = max(20, min(104, self.size.width) - 6)
         lines: list[Line] = []
         for group in Group:
-            found = [action for action in self._actions if action.group is group]
+            found = [action for action in keyed(self.app, self._actions) if action.group is group]
             if found:
                 lines += [((group.value, "heading"),)]
                 lines += [line for action in found for line in self._lines(action, width)]

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from noeira_tui.tui.actions import ACTIONS, Action, Situation
+from noeira_tui.tui.actions import ACTIONS, Action, Situation, keyed
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog
 from noeira_tui.tui.rows import Columns, Place, Row
@@ -45,7 +45,7 @@ class PaletteDialog(Dialog[str]):
         yield self._list
 
     def keys(self) -> Line:
-        return (("enter", "accent"), (" do it  ", "quiet"), ("esc", "accent"), (" close", "quiet"))
+        return (("enter", "accent"), (" do it  ", "quiet"), (self.key("close"), "accent"), (" close", "quiet"))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -57,6 +57,7 @@ class PaletteDialog(Dialog[str]):
 
     def _show(self, needle: str) -> None:
         words = needle.lower().split()
+        self._actions = {action.id: action for action in keyed(self.app, self._actions.values())}
         found = [action for action in self._actions.values() if _matches(action, words)]
         # What the label says counts more than what the help says.
         found.sort(

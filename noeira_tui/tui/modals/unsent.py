@@ -37,7 +37,9 @@ class UnsentDialog(Dialog[bool]):
         yield self._body
 
     def keys(self) -> Line:
-        push: Line = (("u", "accent"), (" push what is not sent  ", "quiet")) if self._offers_push else ()
+        push: Line = (
+            ((self.key("push_unsent"), "accent"), (" push what is not sent  ", "quiet")) if self._offers_push else ()
+        )
         return (*push, *super().keys())
 
     def action_push(self) -> None:

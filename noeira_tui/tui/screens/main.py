@@ -11,8 +11,10 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
-from noeira_tui.tui.actions import BY_ID, Situation, bindings
+from noeira_tui.tui.actions import BY_ID, Group, Situation, bindings
+from noeira_tui.tui.background import Background
 from noeira_tui.tui.board import PANES, Board
+from noeira_tui.tui.history import History
 from noeira_tui.tui.messages import (
     ErrandDone,
     ErrandFailed,
@@ -38,15 +40,14 @@ from noeira_tui.tui.widgets.row_list import RowList
 if TYPE_CHECKING:
     from noeira_tui.core.errors import NoeiraError
     from noeira_tui.tui.operations import Operations
-    from noeira_tui.tui.verification import Verification
 
 TABS_BELOW = 100
 LIST_BELOW = 60
 """Widths, in columns, below which the panes become tabs, and one list."""
 AGES_EVERY_S = 1.0
 AGES_EVERY_OVER_SSH_S = 5.0
-VERIFYING_EVERY_S = 0.5
-"""How often ages are told anew while a recording is watched, and how far a verification is."""
+WORKING_EVERY_S = 0.5
+"""How often ages are told anew while a recording is watched, and how far what the app itself does is."""
 
 
 class MainScreen(Screen[None]):
@@ -68,10 +69,11 @@ class MainScreen(Screen[None]):
         self.news = News(self)
         self.errands = Errands(self.post_message)
         self.watcher = Watcher(box, self.post_message, board.shelve, over_ssh=over_ssh)
+        self.background = Background(self)
+        self.history = History()
         self._over_ssh = over_ssh
         self._box = box
         self._operations: Operations | None = None
-        self._verification: Verification | None = None
 
     def compose(self) -> ComposeResult:
         glyphs = self.board.glyphs
@@ -95,15 +97,16 @@ class MainScreen(Screen[None]):
         gc.enable()  # `open_app` let it rest
         self.watcher.start()
         self.set_interval(AGES_EVERY_OVER_SSH_S if self._over_ssh else AGES_EVERY_S, self._tell_ages)
-        self.set_interval(VERIFYING_EVERY_S, self._tell_verifying)
+        self.set_interval(WORKING_EVERY_S, self._tell_working)
 
     def _tell_ages(self) -> None:
         """A watch tells how long ago it sent something: its words age without anything happening."""
-        if self.board.has_watches:
+        if self.board.has_watches or self.board.has_running:
+            self.board.pace.take(self.board.jobs)
             self.painter.paint_jobs()
 
-    def _tell_verifying(self) -> None:
-        if self.is_verifying:
+    def _tell_working(self) -> None:
+        if self.background.doing:
             self.painter.paint_notes()
 
     def on_unmount(self) -> None:
@@ -151,22 +154,35 @@ class MainScreen(Screen[None]):
             push_refusal=known.push if known else None,
             watch_refusal=known.watch if known else None,
             verify_refusal=known.verify if known else None,
+            free_refusal=known.free if known else None,
             packs_to_fetch=len(self.board.packs_to_fetch()),
-            verifying=self.is_verifying,
+            doing=self.background.doing,
+            does_it_here=self.background.is_at(self.place),
+            can_go_back=self.history.can_go_back or (self.history.has_any and row is not None),
+            can_go_forward=self.history.can_go_forward,
         )
 
-    @property
-    def verification(self) -> Verification:
-        """What verifies asset packs."""
-        if self._verification is None:
-            from noeira_tui.tui.verification import Verification
+    def note_visit(self) -> None:
+        """Remember the highlighted thing as one that was visited."""
+        row = self.current
+        if row is not None and not row.is_heading:
+            self.history.visit((self.place, row.key))
 
-            self._verification = Verification(self, self._box)
-        return self._verification
-
-    @property
-    def is_verifying(self) -> bool:
-        return self._verification is not None and self._verification.is_running
+    def reveal(self, place: Place, key: str) -> bool:
+        """Highlight a row wherever it is: unfolds its project, clears a filter that hides it. False when it is gone."""
+        project = key.removeprefix("recording:").split("/")[0] if key.startswith("recording:") else ""
+        if key not in {row.key for row in self.board.all_rows(place)} and project:
+            self.board.fold(project, folded=False)
+        if key not in {row.key for row in self.board.all_rows(place)}:
+            return False
+        if key not in {row.key for row in self.board.rows(place)}:
+            self.board.filters.pop(place, None)
+        self.go_to(place)
+        keys = [row.key for row in self.list.rows]
+        if key not in keys:
+            return False
+        self.list.move_to(keys.index(key))
+        return True
 
     def go_to(self, place: Place) -> None:
         """Put the keyboard into a list, and show it where only one is shown."""
@@ -298,6 +314,8 @@ class MainScreen(Screen[None]):
             from noeira_tui.tui.operations import Operations
 
             self._operations = Operations(self, self._box)
+        if BY_ID[action_id].group is Group.DATA or action_id == "open":
+            self.note_visit()
         self._operations.do(action_id)
 
     def follow(self) -> None:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.tui import headline, job_rows
 from noeira_tui.tui.board import PANES
+from noeira_tui.tui.filtering import parse_filter
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.headline import TitleStyle
 from noeira_tui.tui.rows import Columns, Place, Row
 from noeira_tui.tui.text import Line, Piece, clean, cut, spread
+from noeira_tui.tui.thing_rows import Order
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.painted import Painted
 from noeira_tui.tui.widgets.pane import Pane
@@ -91,11 +93,17 @@ class Painter:
             shown, whole = len(self._screen.board.rows(place)), len(self._screen.board.all_rows(place))
             pieces += [("/", "accent"), (cut(clean(needle, glyphs), 24, glyphs), "strong")]
             pieces.append((f" {shown} of {whole}", "quiet"))
+            problem = parse_filter(needle).problem
+            if problem:
+                pieces.append((f"  {clean(problem, glyphs)}", "trouble"))
         marked = len(self._screen.pane(place).list.marked)
         if marked:
             pieces += [("   " if pieces else "", ""), (f"{marked} marked", "accent")]
-        if place is Place.PACKS and self._screen.is_verifying:
-            pieces += [("   " if pieces else "", ""), *self._screen.verification.told()]
+        if self._screen.background.is_at(place):
+            pieces += [("   " if pieces else "", ""), *self._screen.background.told()]
+        order = Order.TROUBLE if place is Place.JOBS else self._screen.board.order(place)
+        if order is not Order.TROUBLE:
+            pieces += [("   " if pieces else "", ""), (order.value, "quiet")]
         return tuple(pieces)
 
     def _empty(self, place: Place) -> tuple[Line, ...]:
@@ -150,6 +158,6 @@ class Painter:
             from noeira_tui.tui import details
 
             shown.show_title(((cut(row.name, inner - 4, glyphs), "strong"),))
-            facts = details.facts_of(row, board.clock(), glyphs)
+            facts = details.facts_of(row, board.clock(), glyphs, board.moving(row.subject))
             shown.show(details.brief_lines(facts, inner, 3 if self._screen.size.height >= TALL_FROM else 2, glyphs))
         self._screen.query_one(KeyBar).show_keys(self._screen.situation())

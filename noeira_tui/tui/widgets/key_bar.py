@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from textual import events
 from textual.message import Message
 
-from noeira_tui.tui.actions import ACTIONS, Action, Situation, key_label
+from noeira_tui.tui.actions import ACTIONS, Action, Situation, key_label, keyed
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.text import Piece, width_of
 from noeira_tui.tui.widgets.painted import Painted
@@ -34,7 +34,11 @@ class KeyBar(Painted):
     def show_keys(self, situation: Situation, actions: Iterable[Action] = ACTIONS) -> None:
         """Show the keys for a situation, as many as fit; commands, help and quit always."""
         shown = sorted(
-            (action for action in actions if action.footer is not None and situation.place in action.places),
+            (
+                action
+                for action in keyed(self.app, actions)
+                if action.footer is not None and situation.place in action.places
+            ),
             key=lambda action: action.footer or 0,
         )
         width = self.app.size.width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from rich.segment import Segment
 from rich.style import Style
@@ -45,6 +45,7 @@ class RowList(ScrollView, inherit_bindings=False):
         self._cursor = 0
         self._was_moved = False
         self._marked: frozenset[str] = frozenset()
+        self._labels: Mapping[int, str] = {}
         self._top: tuple[Line, ...] = ()
         self._empty: tuple[Line, ...] = ()
         self._top_lines: tuple[Line, ...] = ()
@@ -147,6 +148,18 @@ class RowList(ScrollView, inherit_bindings=False):
     def move_by(self, rows: int) -> None:
         self.move_to(self._cursor + rows)
 
+    def in_sight(self) -> range:
+        """The indices of the rows that can be seen."""
+        first = max(0, self.scroll_offset.y - len(self._top_lines))
+        last = self.scroll_offset.y + self.scrollable_content_region.height - len(self._top_lines)
+        return range(first, max(first, min(len(self._rows), last)))
+
+    def show_labels(self, labels: Mapping[int, str]) -> None:
+        """Draw labels over the beginnings of rows, by their indices; none takes them away."""
+        if labels != self._labels:
+            self._labels = labels
+            self.refresh()
+
     def page(self) -> int:
         """How many rows a page is."""
         return max(1, self.scrollable_content_region.height - len(self._top_lines) - 1)
@@ -239,4 +252,8 @@ class RowList(ScrollView, inherit_bindings=False):
             strip = Strip(
                 [Segment(self.glyphs.mark, (mark + over) if over is not None else mark), *strip.crop(1)], width
             )
+        label = self._labels.get(index)
+        if label:
+            key = self.rich_style + looks_of(self.app)["key"]
+            strip = Strip([Segment(label, key), *strip.crop(len(label))], width)
         return strip
