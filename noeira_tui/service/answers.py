@@ -136,6 +136,11 @@ class Offered(Answer):
     expires_at: Time
 
 
+class OfferedAlone(Offered):
+    bucket: str
+    object_key: str
+
+
 class FileRefused(Answer):
     path: str
     error: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,8 +21,17 @@ from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.ui import docs, pages
 
 
-def make_app(config: ServiceConfig, database: Database, store: ObjectStore, metrics: Metrics | None = None) -> FastAPI:
-    """The application on a database whose tables exist and a store whose bucket exists."""
+def make_app(
+    config: ServiceConfig,
+    database: Database,
+    store: ObjectStore,
+    metrics: Metrics | None = None,
+    shared: Path | None = None,
+) -> FastAPI:
+    """The application on a database whose tables exist and a store whose bucket exists.
+
+    `shared` is a folder where several processes of one service count their rate limits together.
+    """
     metrics = metrics or Metrics()
     metrics.gauge("noeira_database_connections", lambda: database.connections)
     app = FastAPI(
@@ -32,7 +42,7 @@ def make_app(config: ServiceConfig, database: Database, store: ObjectStore, metr
         redoc_url=None,
     )
     document(app)
-    app.state.context = Context.of(config, database, store, metrics)
+    app.state.context = Context.of(config, database, store, metrics, shared)
     answer_errors(app)
     for module in (about, health, audit, datasets, projects, files, revisions, definitions):
         app.include_router(module.router)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request, Response
@@ -19,7 +20,7 @@ from noeira_tui.service.bounds import Bounds
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
 from noeira_tui.service.keys import Access, KeyCheck, Scope, WouldWaitError
-from noeira_tui.service.limits import Buckets
+from noeira_tui.service.limits import Limits
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.sockets import http_address
@@ -39,13 +40,19 @@ class Context:
     store: ObjectStore
     metrics: Metrics
     bounds: Bounds
-    requests: Buckets
-    wrong_keys: Buckets
+    limits: Limits
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
 
     @classmethod
-    def of(cls, config: ServiceConfig, database: Database, store: ObjectStore, metrics: Metrics) -> Context:
-        """The parts of a service on a database and a store. Limits are shared out between worker processes."""
+    def of(
+        cls,
+        config: ServiceConfig,
+        database: Database,
+        store: ObjectStore,
+        metrics: Metrics,
+        shared: Path | None = None,
+    ) -> Context:
+        """The parts of a service on a database and a store; `shared` is the folder of several worker processes."""
         return cls(
             config=config,
             database=database,
@@ -53,10 +60,7 @@ class Context:
             store=store,
             metrics=metrics,
             bounds=Bounds(config),
-            requests=Buckets(config.rate_limit / config.workers, config.rate_burst / config.workers),
-            wrong_keys=Buckets(
-                config.wrong_keys_per_minute / 60 / config.workers, config.wrong_keys_per_minute / config.workers
-            ),
+            limits=Limits(config.rate_limit, config.rate_burst, config.wrong_keys_per_minute, shared),
         )
 
     async def admit(self, key: str, client: str) -> Access:
@@ -73,11 +77,11 @@ class Context:
         """
         access = self.keys.access(key, wait=wait)
         if access is None:
-            wait_s = self.wrong_keys.take(client)
+            wait_s = self.limits.wrong_keys.take(client)
             if wait_s:
                 raise self._too_many("wrong keys", "Too many wrong API keys from this address", wait_s)
             raise RequestRefusedError(401, "Invalid API key")
-        wait_s = self.requests.take(access.key_id)
+        wait_s = self.limits.requests.take(access.key_id)
         if wait_s:
             raise self._too_many("rate", "Too many requests with this API key", wait_s)
         return access

@@ -9,6 +9,7 @@ store.json     key pair and port of the embedded object store (owner only)
 store.lock     held by the embedded store's process; store.pid says which
 store.log      what the store complained about
 objects/       the objects, as plain files
+workers/       where several worker processes count together; made anew at every start
 ```
 """
 

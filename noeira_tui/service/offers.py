@@ -49,7 +49,7 @@ def offer_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> 
         known = readable_blobs(session, call.access, {file.sha256 for file in files})
         call.bounds.new_files(session, recording, len({file.path for file in files} - rows.keys()))
         found: list[str] = []
-        results = [_offer(session, call, recording, rows, known, file, found) for file in files]
+        results = [_offer(session, call, recording, rows, known, file, found, len(files) == 1) for file in files]
         subject = f"projects/{slug}/datasets/{name}"
         registered = [one.path for one in results if one.object_key is not None]
         for action, paths in ((Action.REGISTERED, registered), (Action.COMPLETED, found)):
@@ -91,9 +91,13 @@ def _offer(
     known: dict[Contents, Blob],
     file: FileBody,
     found: list[str],
+    is_alone: bool,
 ) -> FileResult:
-    """One offered file; a path that got contents which were stored already is added to `found`."""
-    problem = _problem(file)
+    """One offered file; a path that got contents which were stored already is added to `found`.
+
+    Only the answer to a file that `is_alone` says where to put it in parts.
+    """
+    problem = _problem(file, is_alone)
     if problem is not None:
         return problem
     row = rows.get(file.path)
@@ -191,11 +195,11 @@ def _register(call: Call, recording: Recording, file: FileBody) -> FileUpload:
     )
 
 
-def _problem(file: FileBody) -> FileResult | None:
+def _problem(file: FileBody, is_alone: bool) -> FileResult | None:
     if not is_wire_path(file.path):
         return FileResult(file.path, error=f"Bad path {file.path[:600]!r}: {PATH_RULE}", status=400)
-    if file.size_bytes > MAX_SINGLE_PUT_BYTES:
-        return FileResult(file.path, error="Larger than one PUT may be (5 GiB)", status=413)
+    if file.size_bytes > MAX_SINGLE_PUT_BYTES and not is_alone:
+        return FileResult(file.path, error="Larger than one PUT may be (5 GiB): offer it alone", status=413)
     return None
 
 

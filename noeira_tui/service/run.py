@@ -14,6 +14,7 @@ from noeira_tui.service.config import ServiceConfig, ServiceReady
 from noeira_tui.service.database import Database
 from noeira_tui.service.datafolder import DataFolder
 from noeira_tui.service.keys import KeyCheck, KeyStore, Scope
+from noeira_tui.service.limits import Limits
 from noeira_tui.service.logs import configure
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.objectstore import EmbeddedStore
@@ -22,6 +23,7 @@ from noeira_tui.service.sockets import http_address, listen, port_of
 from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.stores import running_store
 from noeira_tui.service.sweeper import Sweeper
+from noeira_tui.service.worker import SHARED
 from noeira_tui.service.workers import Worker
 
 
@@ -127,9 +129,10 @@ class _Runner:
                 await asyncio.to_thread(worker.stop, at_once=stop.asked_twice.is_set())
 
     def _shared_metrics(self) -> Metrics:
-        shared = self._folder.path / "metrics"
+        shared = self._folder.path / SHARED
         shutil.rmtree(shared, ignore_errors=True)
         shared.mkdir(mode=0o700)
+        Limits.make_shared(shared)
         return Metrics(shared)
 
 

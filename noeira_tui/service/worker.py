@@ -26,6 +26,8 @@ from noeira_tui.service.serving import Server, Stop, run_loop
 from noeira_tui.service.stores import store_of_worker
 
 READY = "ready"
+SHARED = "workers"
+"""The folder below the data folder where the processes of one service count together."""
 
 
 def main() -> int:
@@ -41,9 +43,10 @@ def main() -> int:
     configure(config.log_format)
     database = Database(config.resolved_database_url)
     store = store_of_worker(config, config.data_dir, told["store"], os.environ)
-    metrics = Metrics(config.data_dir / "metrics", options.slot)
+    shared = config.data_dir / SHARED
     try:
-        run_loop(_serve(config, make_app(config, database, store, metrics), socket.socket(fileno=options.socket)))
+        app = make_app(config, database, store, Metrics(shared, options.slot), shared)
+        run_loop(_serve(config, app, socket.socket(fileno=options.socket)))
     except NoeiraError as err:
         sys.stderr.write(f"{err}\n")
         return err.exit_code

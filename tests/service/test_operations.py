@@ -16,7 +16,6 @@ from sqlalchemy.exc import OperationalError
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
-from noeira_tui.service.limits import Buckets
 from noeira_tui.service.logs import JsonLines, PlainLines, with_fields
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.store import ObjectStore, StoreError
@@ -165,32 +164,6 @@ def test_guessing_keys_is_slowed_and_locks_nobody_out(small: RunningService) -> 
     assert statuses == [401, 401, 401, 429, 429]
     with Caller(small.url, small.key) as call:
         assert call.get("/datasets").status_code == 200
-
-
-def test_a_bucket_fills_again() -> None:
-    moment = [0.0]
-    buckets = Buckets(2, 4, lambda: moment[0])
-    assert [buckets.take("a") for _ in range(6)] == [0, 0, 0, 0, 1, 1]
-    moment[0] = 1.0
-    assert [buckets.take("a") for _ in range(3)] == [0, 0, 1]
-    assert buckets.take("b") == 0
-    slow = Buckets(0.1, 1, lambda: moment[0])
-    assert [slow.take("a"), slow.take("a")] == [0, 10]
-    assert all(Buckets(0, 1).take("a") == 0 for _ in range(9))
-
-
-def test_forgetting_full_buckets_frees_nobody() -> None:
-    moment = [0.0]
-    buckets = Buckets(1, 1, lambda: moment[0])
-    buckets.take("spent")
-    for number in range(20_000):
-        buckets.take(f"client {number}")
-    assert buckets.take("spent") == 1
-    moment[0] = 10.0
-    buckets.take("new")
-    for number in range(20_000, 41_000):
-        buckets.take(f"client {number}")
-    assert len(buckets._levels) < 30_000
 
 
 def test_counts_are_bounded(bounded: Caller) -> None:

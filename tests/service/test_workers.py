@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from noeira_tui.service.database import Database
 from tests.support.service_client import Caller, fetch, put
 from tests.support.service_postgres import Postgres
 from tests.support.service_process import ServeProcess, is_running, start, until
+
+WRONG_KEYS = 30
 
 
 def children(pid: int, of: str = "noeira_tui.service.worker") -> list[int]:
@@ -32,7 +35,7 @@ def children(pid: int, of: str = "noeira_tui.service.worker") -> list[int]:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[ServeProcess]:
-    service = start(tmp_path / "data", workers=2)
+    service = start(tmp_path / "data", workers=2, wrong_keys_per_minute=WRONG_KEYS)
     try:
         yield service
     finally:
@@ -58,9 +61,21 @@ def test_several_processes_serve_one_folder_and_end_together(running: ServeProce
         assert len(call.get("/datasets").json()) == 20
     # Each worker publishes its counters at most once a second; asking lets it.
     until(lambda: requests_counted(running.url, "/datasets/{dataset_id}/complete") == 20, "all requests are counted")
+    assert_guesses_are_counted_together(running.url)
     store = running.store_pid
     assert running.stop() == 0
     assert not any(is_running(pid) for pid in [*workers, store])
+
+
+def assert_guesses_are_counted_together(url: str) -> None:
+    """Every guess comes by a connection of its own, and so to one or the other worker."""
+    began = time.monotonic()
+    answers = [
+        httpx.get(f"{url}/datasets", headers={"Authorization": f"Bearer nk_a_{number}"}, verify=False).status_code
+        for number in range(WRONG_KEYS * 2)
+    ]
+    allowed = WRONG_KEYS + (time.monotonic() - began) * WRONG_KEYS / 60 + 1
+    assert WRONG_KEYS <= answers.count(401) <= allowed and set(answers) == {401, 429}
 
 
 def test_a_worker_that_dies_is_replaced(running: ServeProcess) -> None:
