@@ -22,6 +22,7 @@ from noeira_tui.assets.facts import Pack
 from noeira_tui.assets.place import TEMPORARY, Placer, Wanted
 from noeira_tui.assets.records import Install, Installs, Move, real_dest
 from noeira_tui.assets.swap import RETIRED, STAGED, swap_in
+from noeira_tui.assets.twin import Twin
 from noeira_tui.core.errors import DestinationError
 from noeira_tui.core.progress import CancelToken
 
@@ -65,22 +66,25 @@ class Installer:
         for left in self._siblings(STAGED):
             shutil.rmtree(left, ignore_errors=True)
 
-    def install(self, entry: Entry, file_name: str | None, *, force: bool) -> Placed:
+    def install(self, entry: Entry, file_name: str | None, *, force: bool, twin: Twin | None = None) -> Placed:
         """Have the pack's files at the destination, and note it.
 
-        `file_name` is what a pack that is one file is installed as. Raises DestinationError, naming them, when files
+        `file_name` is what a pack that is one file is installed as; `twin` is a tree of links to the cached one, used
+        where it is whole and nothing is at the destination. Raises DestinationError, naming them, when files
         of the user's are in the way; OSError; PackError for a damaged cached file; CancelledError.
         """
         self._check_place()
         wanted = wanted_files(entry, file_name)
         install = self._manifest(entry, wanted)
         known = self._known()
-        plan = compare(self._dest, wanted, known, self._cancel, force=force)
+        plan = Comparison((), wanted, (), (), ())
+        if not self._is_free():
+            plan = compare(self._dest, wanted, known, self._cancel, force=force)
         if plan.in_the_way:
             raise in_the_way(self._dest, plan.in_the_way)
         placer = Placer(self._cancel)
         is_right = not plan.place and not plan.replace and not plan.remove
-        if not is_right and self._may_swap(plan) and self._swap(install, entry, plan, wanted, placer):
+        if not is_right and self._may_swap(plan) and self._swap(install, entry, plan, placer, twin):
             return Placed(placer.linked, placer.copied)
         present = {file.path: file.mtime_ns for file in plan.right}
         install = install.with_mtimes([present.get(file.path, file.mtime_ns) for file in wanted])
@@ -100,6 +104,10 @@ class Installer:
             )
         if os.path.lexists(self._dest) and not self._dest.is_dir():
             raise DestinationError(f"{self._dest} is not a folder.", hint="Move it away.")
+
+    def _is_free(self) -> bool:
+        """Whether there is nothing at all at the destination."""
+        return not self._dest.is_dir() or not any(self._dest.iterdir())
 
     def _manifest(self, entry: Entry, wanted: Sequence[Wanted]) -> Install:
         return Install(
@@ -129,21 +137,23 @@ class Installer:
         ours = {file.path for file in (*plan.right, *plan.replace)} | set(plan.remove)
         return all(path in ours for path in files_below(self._dest)) and not os.path.ismount(self._dest)
 
-    def _swap(self, install: Install, entry: Entry, plan: Comparison, wanted: Sequence[Wanted], placer: Placer) -> bool:
+    def _swap(self, install: Install, entry: Entry, plan: Comparison, placer: Placer, twin: Twin | None) -> bool:
         """Make the tree beside the destination and swap it in; False where no folder can be made beside it."""
         parent = self._dest.parent
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-            staged = parent / f".{self._dest.name[:100]}.{secrets.token_hex(4)}{STAGED}"
-            staged.mkdir()
-        except PermissionError:
-            return False
+        staged = parent / f".{self._dest.name[:100]}.{secrets.token_hex(4)}{STAGED}"
+        wanted = (*plan.right, *plan.place, *plan.replace)
         move = None
         try:
-            self._make_folders(staged, wanted, entry.contents.folders)
-            for file in wanted:
-                self._cancel.check()
-                placer.place(file, f"{staged}/{file.path}")
+            parent.mkdir(parents=True, exist_ok=True)
+            if plan.place == wanted and _takes_over(twin, entry, staged):
+                placer.linked += len(wanted)
+            else:
+                staged.mkdir()
+        except PermissionError:
+            return False
+        try:
+            if not placer.linked:
+                self._fill(staged, wanted, entry, placer)
             stat = staged.stat()
             move = Move(install, staged, stat.st_dev, stat.st_ino)
             self._installs.begin(move)
@@ -157,6 +167,12 @@ class Installer:
         if old is not None:
             self._clear(old, Known(()), frozenset({*plan.remove, *(f.path for f in (*plan.right, *plan.replace))}))
         return True
+
+    def _fill(self, staged: Path, wanted: Sequence[Wanted], entry: Entry, placer: Placer) -> None:
+        self._make_folders(staged, wanted, entry.contents.folders)
+        for file in wanted:
+            self._cancel.check()
+            placer.place(file, f"{staged}/{file.path}")
 
     def _clear(self, old: Path, known: Known, ours: frozenset[str] = frozenset()) -> None:
         """Remove an old tree; what appeared in it meanwhile and is none of ours goes to the new one."""
@@ -229,6 +245,18 @@ def wanted_files(entry: Entry, file_name: str | None) -> tuple[Wanted, ...]:
         Wanted(rename.get(file.path, file.path), f"{tree}/{file.path}", file.size_bytes, file.mtime_ns, file.sha256)
         for file in entry.contents.files
     )
+
+
+def _takes_over(twin: Twin | None, entry: Entry, staged: Path) -> bool:
+    """Give the tree that was made with the cached one the name `staged`; False where there is none that can be."""
+    if twin is None or not twin.is_whole or entry.contents.kind == SINGLE_FILE:
+        return False
+    try:
+        twin.folder.rename(staged)
+    except OSError:
+        # Another mount of the same disk, for one: the files are linked or copied there one by one.
+        return False
+    return True
 
 
 def in_the_way(dest: Path, files: Sequence[tuple[str, str]]) -> DestinationError:

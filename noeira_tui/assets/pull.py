@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from noeira_tui.assets.records import Install, Installs, real_dest
 from noeira_tui.assets.share import Share
 from noeira_tui.assets.sources import origin_url, pack_source
 from noeira_tui.assets.status import PackStatus, pack_status
+from noeira_tui.assets.twin import Twin, may_have_twin
 from noeira_tui.core.errors import ArchiveError, CancelledError, NoeiraError, PackError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import Settings
@@ -148,7 +150,10 @@ class _Pull:
             self._p.say(f"{pack.title}: {err}")
             moved = self._transferred - before
             return PackPulled(self._status(pack), moved, error=f"{err.title}: {err.message}", hint=err.hint)
-        return PackPulled(self._status(pack), self._transferred - before, placed.linked, placed.copied)
+        # Every file was put there, or looked at, just now.
+        dest = real_dest(pack.dest)
+        status = pack_status(pack, self._p.installs.get(dest), self._p.installs.move(dest), ())
+        return PackPulled(status, self._transferred - before, placed.linked, placed.copied)
 
     def _pull(self, pack: Pack) -> Placed:
         cache, cancel = self._p.cache, self._p.cancel
@@ -162,18 +167,28 @@ class _Pull:
             entry = None if self._force else self._shared_entry(pack.sha256)
             if entry is not None:
                 return self._install(installer, pack, entry, file_name)
-            with claimed(cache.claims, pack.sha256, cancel):
-                entry = self._cached_entry(pack) or self._fetch(pack)
-                return self._install(installer, pack, entry, file_name)
+            # The archive goes while its files are installed, and is gone before the claim is.
+            with claimed(cache.claims, pack.sha256, cancel), ThreadPoolExecutor(1, "tidy") as tidy:
+                entry = self._cached_entry(pack)
+                if entry is not None:
+                    return self._install(installer, pack, entry, file_name)
+                entry, twin = self._fetch(pack, tidy)
+                try:
+                    return self._install(installer, pack, entry, file_name, twin)
+                finally:
+                    if twin is not None:
+                        twin.remove()
 
-    def _install(self, installer: Installer, pack: Pack, entry: Entry, file_name: str) -> Placed:
+    def _install(
+        self, installer: Installer, pack: Pack, entry: Entry, file_name: str, twin: Twin | None = None
+    ) -> Placed:
         self._p.progress.enter(f"installing {pack.title}")
         if entry.contents.kind == ArchiveKind.FILE and not file_name:
             raise PackError(
                 f"{pack.title} is one file, and its url names none to install it as.",
                 hint=f"See {pack.manifest}, line {pack.line}.",
             )
-        placed = installer.install(entry, file_name, force=self._force)
+        placed = installer.install(entry, file_name, force=self._force, twin=twin)
         self._p.cache.touch(entry)
         return placed
 
@@ -221,13 +236,14 @@ class _Pull:
             return None
         return sound
 
-    def _fetch(self, pack: Pack) -> Entry:
+    def _fetch(self, pack: Pack, tidy: Executor) -> tuple[Entry, Twin | None]:
         """Download, verify and unpack into the cache. Only for the holder of the claim on the digest."""
         cache, ledger = self._p.cache, self._p.context.ledger
         archive = cache.archive_path(pack.sha256)
         staged = cache.staging(pack.sha256)
+        twin_at = staged.with_name(f"{staged.name}-twin") if may_have_twin(real_dest(pack.dest), staged) else None
         arriving = ArrivingPack(
-            staged / "tree", self._p.cancel, lambda size_bytes: require_space(cache.folder, size_bytes, ledger)
+            staged / "tree", self._p.cancel, lambda size_bytes: require_space(cache.folder, size_bytes, ledger), twin_at
         )
         try:
             if self._force or not self._is_whole(archive, pack):
@@ -238,10 +254,12 @@ class _Pull:
             entry = cache.publish(staged, Entry(pack.sha256, staged, archive.stat().st_size, contents))
         except BaseException:
             shutil.rmtree(staged, ignore_errors=True)
+            if arriving.twin is not None:
+                arriving.twin.remove()
             raise
-        archive.unlink(missing_ok=True)
+        tidy.submit(_remove, archive)
         self._fetched.add(pack.sha256)
-        return entry
+        return entry, arriving.twin
 
     def _is_whole(self, archive: Path, pack: Pack) -> bool:
         """Whether the archive is here already, of a process that was killed before it had unpacked it."""
@@ -266,6 +284,12 @@ class _Pull:
                 tap=arriving,
             )
         self._transferred += done.bytes_transferred
+
+
+def _remove(archive: Path) -> None:
+    """Remove an archive that was unpacked; where that fails it stays as a leftover, which pruning names."""
+    with suppress(OSError):
+        archive.unlink(missing_ok=True)
 
 
 def _file_name(pack: Pack) -> str:

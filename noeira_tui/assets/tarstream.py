@@ -6,6 +6,7 @@ ustar, GNU and pax formats (POSIX.1-2017, `pax`); sparse members and what else c
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -17,6 +18,7 @@ BLOCK_BYTES = 512
 _END = bytes(BLOCK_BYTES)
 _MAX_EXTENSION_BYTES = 1 << 20
 _CHECKSUM = slice(148, 156)
+_OCTAL = b"01234567"
 _EXTENSIONS = frozenset({b"L", b"K", b"x", b"g", b"X"})
 
 
@@ -145,22 +147,27 @@ class TarReader:
 
 def is_header(block: bytes) -> bool:
     """Whether 512 bytes are the header of a tar member, told by their checksum."""
-    if len(block) < BLOCK_BYTES or not any(block):
+    if len(block) < BLOCK_BYTES:
         return False
     field = block[_CHECKSUM]
     digits = field.partition(b"\0")[0].strip()
-    if not digits or any(byte not in b"01234567" for byte in digits):
+    if not digits or digits.translate(None, _OCTAL):
         return False
     told = int(digits, 8)
-    if told == sum(block) - sum(field) + 8 * 32:
+    if told == _sum(block) - sum(field) + 8 * 32:
         return True
     # Some old writers summed signed characters.
     return told == sum(byte - 256 if byte > 127 else byte for byte in block[:148] + block[156:]) + 8 * 32
 
 
+def _sum(block: bytes) -> int:
+    """The sum of 512 bytes. Adler-32 holds it in its lower half, modulo 65,521, which half a block cannot reach."""
+    return (zlib.adler32(block[:256]) & 0xFFFF) + (zlib.adler32(block[256:512]) & 0xFFFF) - 2
+
+
 def _member(header: bytes, flag: bytes, size: int, told: dict[str, str]) -> Member:
     name = told.get("path") or _name(header)
-    if any(key.startswith("GNU.sparse") for key in told) or flag == b"S":
+    if flag == b"S" or (told and any(key.startswith("GNU.sparse") for key in told)):
         raise refused(name, "it is a sparse file, which only some tools can read")
     kind = _KINDS.get(flag)
     if kind is None:
@@ -174,7 +181,7 @@ def _member(header: bytes, flag: bytes, size: int, told: dict[str, str]) -> Memb
         is_executable=bool(_number(header[100:108]) & 0o100),
         mtime_ns=_time_ns(told["mtime"]) if "mtime" in told else _number(header[136:148]) * 10**9,
     )
-    if kind in {MemberKind.SYMLINK, MemberKind.HARDLINK}:
+    if kind is MemberKind.SYMLINK or kind is MemberKind.HARDLINK:
         return replace(member, target=told.get("linkpath") or _text(header[157:257]))
     return member
 
@@ -209,7 +216,7 @@ def _number(field: bytes) -> int:
     digits = field.partition(b"\0")[0].strip()
     if not digits:
         return 0
-    if any(byte not in b"01234567" for byte in digits):
+    if digits.translate(None, _OCTAL):
         raise damaged("a number in a member's header is none")
     return int(digits, 8)
 

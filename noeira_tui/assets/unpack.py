@@ -19,6 +19,7 @@ from noeira_tui.assets.contents import SINGLE_FILE, Unpacked, UnpackedFile
 from noeira_tui.assets.links import LinkTree
 from noeira_tui.assets.names import Places, member_path, refused
 from noeira_tui.assets.tarstream import Feed, Member, MemberKind, TarReader
+from noeira_tui.assets.twin import Twin
 from noeira_tui.assets.writers import NewFile, Writers
 from noeira_tui.assets.zipstream import zip_members
 from noeira_tui.core.errors import ArchiveError
@@ -40,19 +41,27 @@ def no_questions(size_bytes: int) -> None:
     """There is always room."""
 
 
-def unpack(archive: Path, tree: Path, *, cancel: CancelToken, room_for: RoomFor = no_questions) -> Unpacked:
+def unpack(
+    archive: Path,
+    tree: Path,
+    *,
+    cancel: CancelToken,
+    room_for: RoomFor = no_questions,
+    twin: Twin | None = None,
+) -> Unpacked:
     """Unpack into `tree`, a new folder that this makes. What is no archive becomes one file there.
 
-    `room_for` is asked before bytes are written and raises when they do not fit. Raises ArchiveError for an archive
-    that attacks, is cut, damaged or a bomb (more than `RATIO` times its size), OSError for the disk, CancelledError.
+    Every folder and file is given to the `twin` too. `room_for` is asked before bytes are written and raises when they
+    do not fit. Raises ArchiveError for an archive that attacks, is cut, damaged or a bomb (more than `RATIO` times its
+    size), OSError for the disk, CancelledError.
     """
     with archive.open("rb") as stream:
         check_whole(stream, compression_of(stream.read(8)))
         size = os.fstat(stream.fileno()).st_size
         layout = sniff(stream)
         if layout.kind is ArchiveKind.TAR:
-            return _unpack_tar(stream, layout, size, tree, cancel, room_for)
-        with _new_tree(tree, size, cancel, room_for) as new:
+            return _unpack_tar(stream, layout, size, _new_tree(tree, size, cancel, room_for, twin))
+        with _new_tree(tree, size, cancel, room_for, twin) as new:
             if layout.kind is ArchiveKind.ZIP:
                 for member, body in zip_members(stream):
                     new.add(member, body)
@@ -63,7 +72,13 @@ def unpack(archive: Path, tree: Path, *, cancel: CancelToken, room_for: RoomFor 
 
 
 def unpack_arriving(
-    stream: Readable, size_bytes: int, tree: Path, *, cancel: CancelToken, room_for: RoomFor = no_questions
+    stream: Readable,
+    size_bytes: int,
+    tree: Path,
+    *,
+    cancel: CancelToken,
+    room_for: RoomFor = no_questions,
+    twin: Twin | None = None,
 ) -> Unpacked | None:
     """Unpack a tar while it arrives; None for what has to be there as a whole first. Raises as `unpack` does.
 
@@ -72,13 +87,11 @@ def unpack_arriving(
     layout = sniff(stream)
     if layout.kind is not ArchiveKind.TAR:
         return None
-    return _unpack_tar(stream, layout, size_bytes, tree, cancel, room_for)
+    return _unpack_tar(stream, layout, size_bytes, _new_tree(tree, size_bytes, cancel, room_for, twin))
 
 
-def _unpack_tar(
-    stream: Readable, layout: Layout, size: int, tree: Path, cancel: CancelToken, room_for: RoomFor
-) -> Unpacked:
-    with _new_tree(tree, size, cancel, room_for) as new:
+def _unpack_tar(stream: Readable, layout: Layout, size: int, tree: _Tree) -> Unpacked:
+    with tree as new:
         pieces = decompressed(stream, layout.compression)
         if layout.compression is not Compression.NONE:
             pieces = ahead(_at_most(pieces, _limit(size) + _OVERHEAD_BYTES))
@@ -87,9 +100,9 @@ def _unpack_tar(
         return new.finish(layout)
 
 
-def _new_tree(tree: Path, size: int, cancel: CancelToken, room_for: RoomFor) -> _Tree:
+def _new_tree(tree: Path, size: int, cancel: CancelToken, room_for: RoomFor, twin: Twin | None) -> _Tree:
     tree.mkdir(mode=0o755)
-    return _Tree(tree, _limit(size), cancel, room_for)
+    return _Tree(tree, _limit(size), cancel, room_for, twin)
 
 
 def _limit(archive_bytes: int) -> int:
@@ -126,10 +139,11 @@ def _too_large(limit: int) -> ArchiveError:
 class _Tree:
     """The tree that members go to: checks each, has it written, and keeps account."""
 
-    def __init__(self, tree: Path, limit: int, cancel: CancelToken, room_for: RoomFor) -> None:
+    def __init__(self, tree: Path, limit: int, cancel: CancelToken, room_for: RoomFor, twin: Twin | None) -> None:
         self.folders: set[str] = set()
         self._fd = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        self._writers = Writers(self._fd)
+        self._twin = twin
+        self._writers = Writers(self._fd, twin=twin)
         self._limit = limit
         self._cancel = cancel
         self._room_for = room_for
@@ -224,6 +238,8 @@ class _Tree:
             return
         self._make_folder(path.rpartition("/")[0])
         os.mkdir(path, 0o755, dir_fd=self._fd)
+        if self._twin is not None:
+            self._twin.make_folder(path)
         self.folders.add(path)
 
     def _write(self, new: NewFile, pieces: Iterable[memoryview | bytes]) -> None:
@@ -242,6 +258,8 @@ class _Tree:
         except OSError:
             # No hard links here, or too many of one file: a copy is as good.
             return self._copy(path, target)
+        if self._twin is not None:
+            self._twin.add(path, self._fd)
         return replace(target, path=path)
 
     def _copy(self, path: str, target: UnpackedFile) -> UnpackedFile:
@@ -249,7 +267,7 @@ class _Tree:
         try:
             is_executable = bool(os.fstat(source).st_mode & 0o100)
             self._spend(target.size_bytes)
-            writers = Writers(self._fd, threads=1)
+            writers = Writers(self._fd, threads=1, twin=self._twin)
             file = writers.begin(NewFile(path, target.size_bytes, is_executable, target.mtime_ns))
             while piece := os.read(source, SMALL_BYTES):
                 file.write(piece)

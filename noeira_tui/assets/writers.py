@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from noeira_tui.assets.contents import UnpackedFile
 from noeira_tui.assets.names import refused
+from noeira_tui.assets.twin import Twin
 
 THREADS = 2
 _BATCH_BYTES = 2 << 20
@@ -50,10 +51,14 @@ class _StoppedError(Exception):
 
 
 class Writers:
-    """Writes files below one folder. Use it from one thread; `finish` gives what was written, or the first error."""
+    """Writes files below one folder, and links each into the `twin` where there is one.
 
-    def __init__(self, folder_fd: int, threads: int = THREADS) -> None:
+    Use it from one thread; `finish` gives what was written, or the first error.
+    """
+
+    def __init__(self, folder_fd: int, threads: int = THREADS, twin: Twin | None = None) -> None:
         self._folder_fd = folder_fd
+        self._twin = twin
         self._written: list[UnpackedFile] = []
         self._error: BaseException | None = None
         self._queues: list[queue.Queue[list[tuple[NewFile, Bytes]] | tuple[_Open, Bytes | None] | None]] = [
@@ -165,6 +170,8 @@ class Writers:
         stat = os.fstat(one.fd)
         os.close(one.fd)
         one.fd = -1
+        if self._twin is not None:
+            self._twin.add(one.new.path, self._folder_fd)
         self._written.append(
             UnpackedFile(one.new.path, stat.st_size, stat.st_mtime_ns, stat.st_ino, one.digest.hexdigest())
         )

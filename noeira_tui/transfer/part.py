@@ -79,7 +79,7 @@ class Part:
     def restart(self) -> None:
         """Forget everything that was written."""
         self.record(tuple)
-        os.ftruncate(self.fd, 0)
+        _empty(self.fd)
 
     def check_in_place(self) -> None:
         """Raise PartLostError unless the name still means the file we write, and the claim is still ours."""
@@ -174,13 +174,20 @@ def _try_claim(part: Path, wanted: Wanted, token: str) -> Part | None:
             fd, found = os.open(part, _FLAGS | os.O_EXCL, 0o666), None
         done = _resumable(os.fstat(fd).st_size, found, wanted)
         if not done:
-            os.ftruncate(fd, 0)
+            _empty(fd)
         journal = Journal(wanted.sha256, wanted.size_bytes, token, ProcessOwner.me(), done)
         write_journal(journal_path(part), journal)
     except BaseException:
         os.close(fd)
         raise
     return Part(part, fd, journal)
+
+
+def _empty(fd: int) -> None:
+    """Take everything out of a file. One that is empty is let be: ext4 writes a truncated one out when it is closed,
+    a second a GiB, which a file that is unpacked and removed then has no use for."""
+    if os.fstat(fd).st_size:
+        os.ftruncate(fd, 0)
 
 
 def _make_own(part: Path, wanted: Wanted, token: str) -> Part:
