@@ -135,18 +135,31 @@ class _Query:
         return near
 
     def _apart(self, rows: Indices, frames: Indices) -> Floats:
-        """Squared distances of some asking frames from others, less each asking frame's own squared norm."""
-        points = self._states[frames] - self._origin
-        against = np.empty((points.shape[1] + 1, len(frames)))
-        against[:-1] = points.T
-        against[-1] = _squares(points)
-        self._farthest = max(self._farthest, float(against[-1].max()))
-        apart = _product(self._asking[rows], against)
+        """Squared distances of some asking frames from others, less each asking frame's own squared norm.
+
+        More columns than `frames` may come back; those are infinitely far. The product is taken in pieces so small that
+        the linear algebra library stays in one thread: it would spend more on several than they bring.
+        """
+        left = self._asking[rows]
+        count = len(frames)
+        pieces = -(-left.size * count // _SMALL_PRODUCT)
+        size = -(-count // pieces)
+        points = np.zeros((pieces * size, self._width))
+        np.subtract(self._states[frames], self._origin, out=points[:count])
+        squares = _squares(points)
+        self._farthest = max(self._farthest, float(squares.max()))
+        squares[count:] = np.inf
+        against = np.empty((pieces, self._width + 1, size))
+        against[:, :-1] = points.reshape(pieces, size, -1).transpose(0, 2, 1)
+        against[:, -1] = squares.reshape(pieces, size)
+        apart = np.empty((len(left), pieces, size))
+        np.matmul(left, against, out=apart.transpose(1, 0, 2))
+        distances = apart.reshape(len(left), -1)
         asked = self._asked[rows]
-        place = np.minimum(np.searchsorted(frames, asked), len(frames) - 1)
+        place = np.minimum(np.searchsorted(frames, asked), count - 1)
         own = np.flatnonzero(frames[place] == asked)
-        apart[own, place[own]] = np.inf
-        return apart
+        distances[own, place[own]] = np.inf
+        return distances
 
     def _decided(self, rows: Indices) -> Indices:
         """The 5 nearest of rows that are in doubt, by the differences, then by the frame's number."""
@@ -173,20 +186,6 @@ def _six_least(apart: Floats) -> tuple[Floats, Indices]:
         least[number] = flat[place]
         flat[place] = np.inf
     return least, columns
-
-
-def _product(left: Floats, right: Floats) -> Floats:
-    """The matrix product; small ones in pieces that the linear algebra library does not spread over threads."""
-    rows, count = len(left), right.shape[1]
-    piece = _SMALL_PRODUCT // right.size
-    if piece < 16 or rows <= piece:
-        return left @ right
-    pieces = -(-rows // piece)
-    piece = -(-rows // pieces)
-    padded = np.zeros((pieces * piece, left.shape[1]))
-    padded[:rows] = left
-    product: Floats = np.matmul(padded.reshape(pieces, piece, -1), right)
-    return product.reshape(-1, count)[:rows]
 
 
 def _squares(rows: Floats) -> Floats:
