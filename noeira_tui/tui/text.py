@@ -152,17 +152,25 @@ def wrap_line(line: Line, width: int) -> list[Line]:
     return [*lines, tuple(current)]
 
 
-def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """The cells, from and to, outside of which two lines are equal; None for equal ones.
+MIN_GAP = 6
+"""Equal cells between two differing ones are written too where they are fewer: moving the cursor costs as much."""
 
-    One span, as the library writes every changed span from the beginning of its widget: several would cost more.
-    """
+
+def changed_cells(old: Line, new: Line) -> list[tuple[int, int]]:
+    """The cells, from and to, in which two lines differ."""
     before, after = _cells_of(old), _cells_of(new)
     length = max(len(before), len(after))
     before += [(" ", "")] * (length - len(before))
     after += [(" ", "")] * (length - len(after))
-    differing = [x for x in range(length) if before[x] != after[x]]
-    return (differing[0], differing[-1] + 1) if differing else None
+    spans: list[tuple[int, int]] = []
+    for x in range(length):
+        if before[x] == after[x]:
+            continue
+        if spans and x - spans[-1][1] < MIN_GAP:
+            spans[-1] = (spans[-1][0], x + 1)
+        else:
+            spans.append((x, x + 1))
+    return spans
 
 
 def _cells_of(line: Line) -> list[Piece]:

@@ -97,7 +97,7 @@ async def test_verifying_never_blocks_and_names_the_files_that_differ() -> None:
         await app.until(lambda: "verifying so101@v2 43 %" in app.main.pane(Place.PACKS).note_text)
         # The app goes on, and one verification is enough.
         await app.press("v")
-        await app.until(lambda: "being verified already" in app.toasts())
+        await app.until(lambda: "verifying goes on already" in app.toasts())
         await app.press("2", "3")
         box.hold_verify.set()
         await app.until(lambda: app.status(key_of(app, "so101@v2")) == "modified")

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from noeira_tui.tui.actions import BY_ID, Group, Situation, bindings
 from noeira_tui.tui.background import Background
 from noeira_tui.tui.board import PANES, Board
+from noeira_tui.tui.frugal import be_frugal
 from noeira_tui.tui.history import History
 from noeira_tui.tui.messages import (
     ErrandDone,
@@ -58,6 +59,7 @@ class MainScreen(Screen[None]):
 
     def __init__(self, box: BoxLike, board: Board, *, read_only: bool, over_ssh: bool) -> None:
         super().__init__()
+        be_frugal(self)
         self.board = board
         self.read_only = read_only
         self.place = Place.CATALOG

@@ -117,10 +117,10 @@ class Painted(Widget):
             self.refresh(layout=True)
             return
         for y, (before, after) in enumerate(zip(old, new, strict=True)):
-            span = changed_cells(before, after)
-            if span is not None:
-                # Counted from the content: the library adds border and padding itself.
-                self.refresh(Region(span[0], y, span[1] - span[0], 1))
+            # Counted from the content: the library adds border and padding itself.
+            regions = [Region(start, y, end - start, 1) for start, end in changed_cells(before, after)]
+            if regions:
+                self.refresh(*regions)
 
     def show_title(self, title: Line) -> None:
         """Show a title in the border; an equal one causes no repaint."""

@@ -112,9 +112,9 @@ class RowList(ScrollView, inherit_bindings=False):
         width = self.size.width
         old = self._paint(before, width - 2, self._columns, self.glyphs)
         new = self._paint(after, width - 2, self._columns, self.glyphs)
-        span = changed_cells(old, new)
-        if span is not None:
-            self.refresh(Region(1 + span[0], y, span[1] - span[0], 1))
+        regions = [Region(1 + start, y, end - start, 1) for start, end in changed_cells(old, new)]
+        if regions:
+            self.refresh(*regions)
 
     def _cursor_on(self, key: str | None) -> int:
         """Where the cursor goes when the rows changed: with its row, else to what took its place."""
