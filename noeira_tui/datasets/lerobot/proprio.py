@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.datasets.jsonfacts import Problems
@@ -20,6 +21,7 @@ from noeira_tui.datasets.source import Source
 from noeira_tui.datasets.store import Piece
 
 _SAMPLE = 8
+_MAX_BETWEEN = 64
 _MAX_TWICE = 0.05
 """Share of the rows that may be read by two parts, where episodes straddle row groups."""
 
@@ -139,20 +141,28 @@ class _V3:
             return err
 
     def _look_further(self) -> None:
-        """The files behind the last one that is named: its last episode may go on there, or no table names any."""
+        """When rows are missing: the files that no episode begins in, for they hold the rest of one."""
         expected = sum(one.length or 0 for one in self.told)
         if self.told and sum(place.group.rows for place in self.places) >= expected:
             return
-        values = _numbers(self.info.data_path, self.files[-1]) if self.files else (0, -1)
-        while values is not None:
-            chunk, number = values
+        numbers = sorted(filter(None, (_numbers(self.info.data_path, file) for file in self.files)))
+        for (chunk, number), (next_chunk, next_number) in pairwise([(0, -1), *numbers]):
+            end = next_number if next_chunk == chunk else number + 1
+            for between in range(number + 1, min(end, number + _MAX_BETWEEN)):
+                self._look_at_number(chunk, between)
+        at: tuple[int, int] | None = numbers[-1] if numbers else (0, -1)
+        while at is not None:
+            chunk, number = at
             following = [(chunk, number + 1), *([(chunk + 1, 0)] if number >= 0 else [])]
-            values = None
-            for chunk, number in following:
-                path = fill(self.info.data_path, {"chunk_index": chunk, "file_index": number})
-                if path is not None and path not in self.footers and self._look_at((path,), told=False):
-                    values = (chunk, number)
-                    break
+            at = next((one for one in following if self._look_at_number(*one)), None)
+        # An episode's rows are gathered in the order of the files.
+        order = sorted(range(len(self.files)), key=lambda at: _numbers(self.info.data_path, self.files[at]) or (0, 0))
+        self.places.sort(key=lambda place: (order.index(place.file), place.group.number))
+
+    def _look_at_number(self, chunk: int, number: int) -> bool:
+        """Whether there is a data file of that number; it is looked at."""
+        path = fill(self.info.data_path, {"chunk_index": chunk, "file_index": number})
+        return path is not None and path not in self.footers and self._look_at((path,), told=False)
 
     def _changed(self, told: tuple[Told, ...]) -> tuple[list[_Place], tuple[Told, ...], int]:
         """Without the episodes whose row groups are all in files that did not change."""
