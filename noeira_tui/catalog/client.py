@@ -26,6 +26,7 @@ from noeira_tui.catalog.wire import (
     as_object,
     parse_presigned,
 )
+from noeira_tui.catalog.wirejson import optional_text
 from noeira_tui.core.errors import ConfigError, ProtocolError, RefusedError, ServiceError, UnreachableError
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.core.redact import redact, without_query
@@ -37,10 +38,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileRegistration:
-    """The answer to a file's registration: `unchanged` content needs no upload."""
+    """The answer to a file's registration: `unchanged` content needs no upload. `bucket` and `object_key` say where in
+    the store it belongs, on a service that takes uploads in parts."""
 
     unchanged: bool
     upload: PresignedUrl | None = None
+    bucket: str | None = None
+    object_key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -206,13 +210,22 @@ class CatalogClient:
                 return None
             raise
 
-    def register_file(self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int) -> FileRegistration:
-        """Offer one file of a recording."""
-        body = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
+    def register_file(
+        self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int, in_parts: bool = False
+    ) -> FileRegistration:
+        """Offer one file of a recording; with `in_parts` the answer says where in the store it belongs."""
+        body: dict[str, Any] = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
+        if in_parts:
+            body["in_parts"] = True
         answer = as_object(self._call("POST", f"{recording_route(project, dataset)}/files", body), "file registration")
         if answer.get("unchanged") is True:
             return FileRegistration(unchanged=True)
-        return FileRegistration(unchanged=False, upload=parse_presigned(answer, "upload_url"))
+        return FileRegistration(
+            unchanged=False,
+            upload=parse_presigned(answer, "upload_url"),
+            bucket=optional_text(answer, "bucket"),
+            object_key=optional_text(answer, "object_key"),
+        )
 
     def complete_file(self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int) -> None:
         """Say that the bytes of a file are there."""

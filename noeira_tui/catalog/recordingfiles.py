@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from noeira_tui.catalog.client import CatalogClient, recording_route
+from noeira_tui.catalog.client import CatalogClient, FileRegistration, recording_route
 from noeira_tui.catalog.wire import (
     MAX_BATCH,
     FileAnswer,
@@ -92,6 +92,12 @@ class RecordingFiles:
     def complete(self, files: Sequence[OfferedFile]) -> Sequence[FileAnswer]:
         """Say that the bytes of offered files are there; an answer for each, in the same order."""
         return self._ask("complete-batch", files, self._complete_one)
+
+    def offer_large(self, file: OfferedFile) -> FileRegistration:
+        """Say that a file is there to be sent in parts. Raises RefusedError."""
+        return self.client.register_file(
+            self._project, self._dataset, file.path, sha256=file.sha256, size_bytes=file.size_bytes, in_parts=True
+        )
 
     def fresh_upload(self, file: OfferedFile) -> PresignedUrl | None:
         """A fresh URL for a file that is being sent; None when its contents have arrived by another way."""
@@ -180,8 +186,13 @@ class RecordingFiles:
         return FileAnswer(file.path)
 
 
+def is_refused_to_all(err: RefusedError) -> bool:
+    """Whether a refusal would meet every file, not this one only."""
+    return err.status in {401, 403, 429} or err.status >= 500
+
+
 def _refused(file: OfferedFile, err: RefusedError) -> FileAnswer:
     """A refusal of one file is its answer; what would meet every file is raised."""
-    if err.status in {401, 403} or err.status >= 500 or err.status == 429:
+    if is_refused_to_all(err):
         raise err
     return FileAnswer(file.path, error=err.server_text or err.message)

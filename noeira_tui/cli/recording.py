@@ -24,6 +24,7 @@ from noeira_tui.recordings.compare import FileComparison
 from noeira_tui.recordings.mirror import Mirror, Work
 from noeira_tui.recordings.outcome import Mirrored
 from noeira_tui.recordings.projects import DEFINITION
+from noeira_tui.recordings.rows import row_problems
 
 
 @contextmanager
@@ -94,7 +95,7 @@ def recording_status(cli: Cli, project: str, dataset: str) -> int:
     if local.tables is not None and local.readable_episodes != local.episodes:
         counted.append(f"{local.readable_episodes or 0} readable")
     cli.output.line(f"{literal(project)}/{literal(dataset)} {compared.state}: {', '.join(counted) or 'no counts'}")
-    for problem in local.problems:
+    for problem in (*local.problems, *row_problems(local)):
         cli.output.line(f"problem: {literal(problem)}")
     return 0
 

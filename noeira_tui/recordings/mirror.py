@@ -18,6 +18,7 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.recordings.compare import RecordingState, compare
 from noeira_tui.recordings.files import CHANGING, Verdicts
+from noeira_tui.recordings.large import LargeFiles
 from noeira_tui.recordings.projects import DATASETS, DEFINITION
 from noeira_tui.recordings.read import LocalFile, LocalRecording, read_recording
 from noeira_tui.recordings.settle import CLOSING, waiting
@@ -78,6 +79,7 @@ class Mirror:
         self.files = RecordingFiles(client, project, dataset)
         self.work = work or Work(Progress(), CancelToken())
         self.synced = SyncedFiles(db, client.url, project, dataset, self.folder, self.work.warn)
+        self.large = LargeFiles(client, self.work.context)
         self._hashes = HashCache(db)
         self._tables = TableReader()
         self._verdicts = Verdicts()
@@ -100,9 +102,18 @@ class Mirror:
             tree=tree,
             known=self._known_stamps(),
         )
-        if all(is_wire_path(file.path) for file in local.files):
+        obstacles = {file.path: why for file in local.files if (why := self._obstacle(file)) is not None}
+        if not obstacles:
             return local
-        return replace(local, files=tuple(map(_with_travelling_name, local.files)))
+        files = tuple(replace(file, obstacle=obstacles.get(file.path)) for file in local.files)
+        return replace(local, files=files)
+
+    def _obstacle(self, file: LocalFile) -> str | None:
+        if not is_wire_path(file.path):
+            return _BAD_NAME
+        if file.size_bytes <= self.work.context.single_put_limit_bytes:
+            return None
+        return self.large.obstacle(file.size_bytes)
 
     def incompleteness(self, path: str, stamp: Stamp) -> str | None:
         """Why one file is not complete now; None when it is. Raises OSError."""
@@ -124,12 +135,22 @@ class Mirror:
         there = ready_rows(answer)
         digests_there = {path: row.sha256 or "" for path, row in there.items()}
         held = frozenset() if thorough else waiting(local, there.keys()).keys() - CLOSING
-        troubled = self._hash(file for file in local.files if file.complete and file.path not in held)
+        troubled = self._hash(
+            file
+            for file in local.files
+            if file.complete and file.path not in held and (file.obstacle is None or _may_be(file, there))
+        )
         if troubled:
             files = tuple(
                 replace(file, complete=False, reason=troubled[file.path]) if file.path in troubled else file
                 for file in local.files
             )
+            local = replace(local, files=files)
+        arrived = {
+            file.path for file in local.files if file.obstacle is not None and self._is_there(file, digests_there)
+        }
+        if arrived:
+            files = tuple(replace(file, obstacle=None) if file.path in arrived else file for file in local.files)
             local = replace(local, files=files)
         stamps = {file.path: file.stamp for file in local.files}
 
@@ -139,6 +160,10 @@ class Mirror:
 
         bases = digests_there if force_push else self.synced.bases(digests_there)
         return local, compare(local, answer, digest_of, bases)
+
+    def _is_there(self, file: LocalFile, digests_there: Mapping[str, str]) -> bool:
+        digest = self.digest(file.path, file.stamp)
+        return digest is not None and digest == digests_there.get(file.path)
 
     def digest(self, path: str, stamp: Stamp | None) -> str | None:
         """The digest of a file with this stamp, as far as it is known."""
@@ -245,5 +270,7 @@ def _same(stamp: FileStamp | None, other: Stamp) -> bool:
     ) == (other.inode, other.size_bytes, other.mtime_ns, other.ctime_ns, other.device)
 
 
-def _with_travelling_name(file: LocalFile) -> LocalFile:
-    return file if is_wire_path(file.path) else replace(file, complete=False, reason=_BAD_NAME)
+def _may_be(file: LocalFile, there: Mapping[str, FileRow]) -> bool:
+    """Whether the service may hold the very contents of a file, which only its digest can tell."""
+    row = there.get(file.path)
+    return row is not None and row.size_bytes in {None, file.size_bytes}

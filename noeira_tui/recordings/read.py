@@ -27,7 +27,8 @@ _NOTHING_KNOWN: Mapping[str, Stamp] = {}
 
 @dataclass(frozen=True)
 class LocalFile:
-    """One file that belongs to a recording. `path` is relative; `reason` says why it is not complete."""
+    """One file that belongs to a recording. `path` is relative; `reason` says why it is not complete, `obstacle` why
+    it cannot travel as it is, complete or not."""
 
     path: str
     size_bytes: int
@@ -35,6 +36,7 @@ class LocalFile:
     complete: bool
     reason: str | None = None
     stamp: Stamp | None = None
+    obstacle: str | None = None
 
 
 @dataclass(frozen=True)

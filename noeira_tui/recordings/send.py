@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from noeira_tui.catalog.recordingfiles import RecordingFiles
+from noeira_tui.catalog.recordingfiles import RecordingFiles, is_refused_to_all
 from noeira_tui.catalog.wire import OfferedFile
-from noeira_tui.core.errors import CancelledError, NoeiraError, SourceChangedError, TransferError
+from noeira_tui.core.errors import CancelledError, NoeiraError, RefusedError, SourceChangedError, TransferError
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.recordings.compare import FileComparison
 from noeira_tui.recordings.files import CHANGING
+from noeira_tui.recordings.large import refusal_of
 from noeira_tui.recordings.mirror import Mirror
 from noeira_tui.recordings.outcome import Failure, Held
 from noeira_tui.recordings.share import Share
 from noeira_tui.recordings.tree import Stamp
-from noeira_tui.transfer.upload import SINGLE_PUT_LIMIT_BYTES, Connections, too_large, upload
+from noeira_tui.transfer.facts import Uploaded
+from noeira_tui.transfer.upload import Connections, upload
 
 _UPLOADS = 8
 _BATCHES = 3
@@ -56,8 +58,14 @@ class Sender:
 
         Raises UnreachableError, RefusedError for what every file would meet, CancelledError.
         """
-        sendable = [file for file in files if not self._is_too_large(file)]
-        lots = list(_lots(sendable))
+        limit = self._mirror.work.context.single_put_limit_bytes
+        lots = list(_lots([file for file in files if file.size_bytes <= limit]))
+        self._send_lots(lots)
+        for file in files:
+            if file.size_bytes > limit:
+                self._send_large(file)
+
+    def _send_lots(self, lots: Sequence[Sequence[FileComparison]]) -> None:
         if len(lots) == 1:
             with ThreadPoolExecutor(_UPLOADS, thread_name_prefix="send") as uploads:
                 self._send_lot(lots[0], uploads)
@@ -69,12 +77,24 @@ class Sender:
             for future in [batches.submit(self._send_lot, lot, uploads) for lot in lots]:
                 future.result()
 
-    def _is_too_large(self, file: FileComparison) -> bool:
-        if file.size_bytes <= SINGLE_PUT_LIMIT_BYTES:
-            return False
-        err = too_large(self._mirror.folder / file.path, file.size_bytes)
-        self.failed.append(Failure(file.path, f"{err.message} {err.hint}"))
-        return True
+    def _send_large(self, file: FileComparison) -> None:
+        """Send a file that one PUT cannot carry, with all connections for itself."""
+        mirror, offered = self._mirror, OfferedFile(file.path, file.sha256 or "", file.size_bytes)
+        mirror.synced.offering([(offered.path, offered.sha256)])
+        try:
+            told = mirror.files.offer_large(offered)
+        except RefusedError as err:
+            if is_refused_to_all(err):
+                raise
+            self._fail(file.path, refusal_of(err))
+            return
+        if told.unchanged:
+            mirror.work.progress.already(file.size_bytes)
+            self._arrived([offered])
+            return
+        share, path = Share(mirror.work.progress), self._place(file.path)
+        if self._sent(offered, lambda: mirror.large.send(path, told, share, mirror.work.cancel)) is not None:
+            self._complete([offered], [])
 
     def _send_lot(self, lot: Sequence[FileComparison], uploads: ThreadPoolExecutor) -> None:
         try:
@@ -101,13 +121,18 @@ class Sender:
             else:
                 wanted.append((file, answer.upload))
         uploaded = [file for file in uploads.map(lambda pair: self._upload(*pair), wanted) if file is not None]
-        if uploaded:
-            for file, answer in zip(uploaded, files.complete(uploaded), strict=True):
-                if answer.error is not None:
-                    self._fail(file.path, answer.error)
-                else:
-                    arrived.append(file)
-        self._arrived(arrived)
+        self._complete(uploaded, arrived)
+
+    def _complete(self, uploaded: Sequence[OfferedFile], arrived: Sequence[OfferedFile]) -> None:
+        """Publish what was uploaded, and note it with what had arrived already."""
+        answers = self._mirror.files.complete(uploaded) if uploaded else ()
+        done = list(arrived)
+        for file, answer in zip(uploaded, answers, strict=True):
+            if answer.error is not None:
+                self._fail(file.path, answer.error)
+            else:
+                done.append(file)
+        self._arrived(done)
 
     def _arrived(self, files: Sequence[OfferedFile]) -> None:
         mirror = self._mirror
@@ -118,17 +143,25 @@ class Sender:
     def _upload(self, file: OfferedFile, first: PresignedUrl) -> OfferedFile | None:
         """Send one file's bytes; None when they did not arrive, and why is noted."""
         work = self._mirror.work
-        path = self.copies.get(file.path) or self._mirror.folder / file.path
-        url = _OfferedUrl(self._mirror.files, file, first)
-        try:
-            done = upload(
-                path,
-                url,
+        return self._sent(
+            file,
+            lambda: upload(
+                self._place(file.path),
+                _OfferedUrl(self._mirror.files, file, first),
                 progress=Share(work.progress),
                 cancel=work.cancel,
                 context=work.context,
                 connections=self._connections,
-            )
+            ),
+        )
+
+    def _place(self, path: str) -> Path:
+        return self.copies.get(path) or self._mirror.folder / path
+
+    def _sent(self, file: OfferedFile, send: Callable[[], Uploaded]) -> OfferedFile | None:
+        """The file when `send` put exactly what was offered; None otherwise, and why is noted."""
+        try:
+            done = send()
         except _ArrivedError:
             return file
         except CancelledError:
@@ -137,7 +170,7 @@ class Sender:
             self._hold(file.path, CHANGING)
             return None
         except TransferError as err:
-            if path.exists():
+            if self._place(file.path).exists():
                 self._fail(file.path, f"{err.title}: {err.message}")
             else:
                 self._hold(file.path, "it vanished")

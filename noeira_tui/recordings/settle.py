@@ -23,7 +23,8 @@ def waiting(recording: LocalRecording, elsewhere: Collection[str]) -> Mapping[st
 
     Without tables (they were not asked for, or the layout is not v3) only an incomplete file holds `info.json` back.
     """
-    found = dict(_unnamed(recording))
+    found = {file.path: file.obstacle for file in recording.files if file.complete and file.obstacle is not None}
+    found |= dict(_unnamed(recording))
     blocked = _blocked(recording, elsewhere, found)
     if blocked is None:
         return found
@@ -111,6 +112,8 @@ def _blocked(recording: LocalRecording, elsewhere: Collection[str], unnamed: Map
             return f"it names {name}, which is not here"
         if file is not None and not file.complete:
             return f"it names {name}: {file.reason}"
+        if file is not None and file.obstacle is not None:
+            return f"it names {name}: {file.obstacle}"
         if name in unnamed:
             return f"it names {name}: {unnamed[name]}"
     return None

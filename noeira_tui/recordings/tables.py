@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,8 @@ _PLACES = ("data/chunk_index", "data/file_index")
 
 @dataclass(frozen=True)
 class TableFacts:
-    """One episodes table. `names` are the files its rows point at; `first_index` and `end_index` the frames it spans.
+    """One episodes table. `names` are the files its rows point at; `first_index` and `end_index` the frames it spans;
+    `frames_in` the frames that its episodes have in each data file.
 
     `error` says why it cannot be read; then it holds nothing.
     """
@@ -37,6 +39,7 @@ class TableFacts:
     problems: tuple[str, ...] = ()
     first_index: int | None = None
     end_index: int | None = None
+    frames_in: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
 
 
@@ -45,12 +48,13 @@ class Tables:
     """All episodes tables of a recording together.
 
     `episodes` and `frames` are what can be read; `unreadable` maps tables to the reason why their rows cannot;
-    `names` are the files that the readable rows need.
+    `names` are the files that the readable rows need; `frames_in` the frames of their episodes in each data file.
     """
 
     episodes: int = 0
     frames: int = 0
     names: frozenset[str] = frozenset()
+    frames_in: Mapping[str, int] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -73,10 +77,14 @@ class TableReader:
             if None not in (reached, one.first_index) and one.first_index != reached:
                 problems.append(f"{path} begins at frame {one.first_index}, the table before it ends at {reached}")
             reached = one.end_index if one.end_index is not None else reached
+        frames_in: Counter[str] = Counter()
+        for one in facts.values():
+            frames_in.update(one.frames_in)
         return Tables(
             episodes=sum(one.rows for one in facts.values()),
             frames=sum(one.frames for one in facts.values()),
             names=frozenset().union(*(one.names for one in facts.values())),
+            frames_in=frames_in,
             unreadable={path: one.error for path, one in facts.items() if one.error is not None},
             problems=tuple(problems[:_MAX_PROBLEMS]),
         )
@@ -140,6 +148,7 @@ class _Rows:
             problems=tuple(self._problems[:_MAX_PROBLEMS]),
             first_index=starts[0] if starts else None,
             end_index=ends[-1] if ends else None,
+            frames_in=self._frames_in(),
         )
 
     def _column(self, name: str) -> list[int | None]:
@@ -166,6 +175,20 @@ class _Rows:
                 return names
             names.add(name)
         return names
+
+    def _frames_in(self) -> Mapping[str, int]:
+        """Frames by data file; nothing when some episode does not say where its frames are, or how many it has."""
+        columns = [self._column(name) for name in (*_PLACES, "length")]
+        frames: Counter[tuple[int, int]] = Counter()
+        for chunk, file, length in zip(*columns, strict=False):
+            if chunk is None or file is None or length is None:
+                return {}
+            frames[chunk, file] += length
+        named = {
+            _filled(self._info.data_path, {"chunk_index": chunk, "file_index": file}): count
+            for (chunk, file), count in frames.items()
+        }
+        return {name: count for name, count in named.items() if name is not None}
 
     def _check_indices(self) -> None:
         """Every episode begins where the one before it ends, and is as long as it says."""

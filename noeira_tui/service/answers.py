@@ -136,7 +136,9 @@ class Offered(Answer):
     expires_at: Time
 
 
-class OfferedAlone(Offered):
+class OfferedInParts(Offered):
+    """What was asked for with `in_parts`."""
+
     bucket: str
     object_key: str
 

@@ -75,10 +75,13 @@ class RecordingBody(BaseModel):
 
 
 class FileBody(BaseModel):
+    """`in_parts` asks where in the store the file belongs, because one PUT cannot carry it."""
+
     path: Text
     sha256: Digest
     size_bytes: Count
     object_key: Text | None = None
+    in_parts: bool = False
 
     @property
     def contents(self) -> Contents:

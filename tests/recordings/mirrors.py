@@ -13,6 +13,7 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.recordings.layout import belongs
 from noeira_tui.recordings.mirror import Mirror, Work
+from noeira_tui.transfer.facts import ALONE, TransferContext
 from tests.support.recorders import CheckpointingRecorder
 from tests.support.service_fixture import RunningService
 
@@ -29,13 +30,14 @@ class MirrorBox:
     dataset: str = "trial"
     cancel: CancelToken = field(default_factory=CancelToken)
     progress: Progress = field(default_factory=Progress)
+    context: TransferContext = ALONE
 
     @property
     def folder(self) -> Path:
         return self.place / "projects" / self.project / "datasets" / self.dataset
 
     def mirror(self) -> Mirror:
-        work = Work(self.progress, self.cancel)
+        work = Work(self.progress, self.cancel, self.context)
         db = StateDb(self.place / "state")
         return Mirror(self.client, db, self.place / "projects", self.project, self.dataset, work)
 

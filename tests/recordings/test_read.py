@@ -9,10 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from noeira_tui.recordings.files import Verdicts
 from noeira_tui.recordings.read import LocalRecording, read_recording
+from noeira_tui.recordings.rows import row_problems
+from noeira_tui.recordings.tables import TableReader
 from noeira_tui.recordings.tree import Stamp
 from tests.recordings.samples import EPISODES, FRONT, INFO, MP4, PARQUET, REAL_DATA, TABLE, make_recording, put
 
@@ -168,6 +172,26 @@ def test_reading_imports_nothing_heavy() -> None:
     assert not {"pyarrow", "numpy", "httpx", "av", "textual"} & set(done.stdout.split())
 
 
+@pytest.mark.parametrize(
+    ("rows", "told"), [(98, ()), (97, (f"{TABLE} has 97 rows, its episodes have 98 frames",)), (0, ())]
+)
+def test_rows_of_a_data_file_against_the_episodes_in_it(tmp_path: Path, rows: int, told: tuple[str, ...]) -> None:
+    folder = make_recording(tmp_path)
+    pq.write_table(pa.table({"index": range(rows)}), folder / TABLE)
+    if not rows:
+        put(folder / TABLE, b"PAR1 still open")
+    recording = read_recording(folder, NOW, tables=TableReader())
+    assert row_problems(recording) == told
+
+
+def test_rows_that_no_episode_has_yet_are_a_problem_only_when_nobody_writes(tmp_path: Path) -> None:
+    folder = make_recording(tmp_path)
+    pq.write_table(pa.table({"index": range(150)}), put(folder / TABLE, b""))
+    assert row_problems(read_recording(folder, NOW, tables=TableReader())) != ()
+    flag(folder, False)
+    assert row_problems(read_recording(folder, NOW, tables=TableReader())) == ()
+
+
 @pytest.mark.skipif(not REAL_DATA.is_dir(), reason="the real datasets are not beside the repository")
 @pytest.mark.parametrize(
     ("name", "episodes", "frames"),
@@ -176,6 +200,7 @@ def test_reading_imports_nothing_heavy() -> None:
 def test_real_recordings(tmp_path: Path, name: str, episodes: int, frames: int) -> None:
     folder = tmp_path / "p/datasets/real"
     shutil.copytree(REAL_DATA / name, folder)
+    assert row_problems(read_recording(folder, NOW, tables=TableReader())) == ()
     recording: LocalRecording = read_recording(folder, NOW)
     assert (recording.episodes, recording.frames) == (episodes, frames)
     assert (recording.incomplete, recording.is_recording, recording.problems) == ((), False, ())

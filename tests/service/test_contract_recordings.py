@@ -139,6 +139,10 @@ def test_bad_paths_are_refused(call: Caller, recording: str, path: str) -> None:
 def test_a_file_over_the_limit_of_one_put_is_refused(call: Caller, recording: str) -> None:
     body = {"path": "big", "sha256": "0" * 64, "size_bytes": 5 * 1024**3 + 1}
     assert call.post(f"{recording}/files", json=body).status_code == 413
+    offered = call.post(f"{recording}/files", json=body | {"in_parts": True})
+    assert offered.status_code == 201
+    assert offered.json().keys() == {"path", "upload_url", "expires_at", "bucket", "object_key"}
+    assert offered.json()["object_key"] in offered.json()["upload_url"]
 
 
 def test_removing_a_recording(call: Caller, recording: str) -> None:

@@ -60,14 +60,18 @@ def list_files(
     )
 
 
-@router.post("", **answers.answers(answers.Unchanged, (201, answers.OfferedAlone), words="Stored already"))
+@router.post(
+    "", **answers.answers(answers.Unchanged, (201, answers.OfferedInParts | answers.Offered), words="Stored already")
+)
 def offer_file(call: Authorised, slug: str, name: str, body: FileBody) -> JSONResponse:
     """Offer a file: `unchanged` when its contents are stored, else where to put them."""
     (result,) = offer_files(call, slug, name, [body])
     if result.error is not None:
         return error_answer(result.status, result.error)
-    place = {} if result.object_key is None else {"bucket": call.store.bucket, "object_key": result.object_key}
-    return JSONResponse({**_offered(result, call.links), **place}, result.status)
+    offered = _offered(result, call.links)
+    if body.in_parts and result.object_key is not None:
+        offered |= {"bucket": call.store.bucket, "object_key": result.object_key}
+    return JSONResponse(offered, result.status)
 
 
 @router.post("/complete", **answers.answers(answers.FileReady))
