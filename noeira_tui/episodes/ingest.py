@@ -51,7 +51,7 @@ def ingest(
             engine = Engine.around(executor)
         else:
             engine = stack.enter_context(engine_for(workers, scheduler))
-        return work.run(tuple(dict.fromkeys(uris)), catalog, engine)
+        return work.run(tuple(dict.fromkeys(uri.rstrip("/") or uri for uri in uris)), catalog, engine)
 
 
 class _Ingest:

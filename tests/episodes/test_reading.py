@@ -1,4 +1,4 @@
-"""Every episode's numbers, streamed: rows go where their `episode_index` says, in whichever files and groups they are."""
+"""Every episode's numbers, streamed: rows go where their `episode_index` says, in whichever file they are."""
 
 from __future__ import annotations
 
