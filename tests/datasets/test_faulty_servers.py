@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -151,6 +152,7 @@ class FaultyStore(FileServer):
     """Answers like an S3 store in trouble; `says` is status, code, message, more."""
 
     says = (403, "AccessDenied", "Access Denied", "")
+    headers: ClassVar[dict[str, str]] = {}
     public = False
 
     def serve(self, handler: object, path: str, span: str) -> None:
@@ -159,7 +161,7 @@ class FaultyStore(FileServer):
             super().serve(handler, path.removeprefix("/data"), span)  # type: ignore[arg-type]
             return
         status, code, message, more = self.says
-        self.reply(handler, status, ERROR.format(code=code, message=message, more=more).encode())  # type: ignore[arg-type]
+        self.reply(handler, status, ERROR.format(code=code, message=message, more=more).encode(), self.headers)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -199,6 +201,18 @@ def test_a_wrong_region_is_named(store: FaultyStore, says: tuple[int, str, str, 
     assert words in caught.value.message
     assert "AWS_REGION" in caught.value.message
     assert "AWS_REGION=" in caught.value.hint
+
+
+def test_a_redirect_to_another_region_without_a_body_that_names_it(store: FaultyStore) -> None:
+    """As AWS answers: 301, no Location to follow, the region in a header."""
+    store.says = (301, "PermanentRedirect", "must be addressed elsewhere", "")
+    store.headers = {"x-amz-bucket-region": "sa-east-1"}  # type: ignore[misc]  # of this server only
+    with pytest.raises(DatasetFileError) as caught:
+        inspect("s3://data/small")
+    assert caught.value.title == "Wrong region"
+    assert "sa-east-1" in caught.value.message
+    assert "AWS_REGION=sa-east-1" in caught.value.hint
+    assert not [path for _, path, _ in store.counted.log if "sa-east-1" in path]
 
 
 def test_denied_names_keys_bucket_and_endpoint(store: FaultyStore) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import http.client
 import re
+import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -69,6 +70,11 @@ class FileServer:
             def log_message(self, format: str, *args: object) -> None:
                 """Quiet."""
 
+            def handle(self) -> None:
+                # A client that does not trust the certificate says so and is gone.
+                with suppress(ssl.SSLError):
+                    super().handle()
+
             def do_GET(self) -> None:
                 outer.answer(self)
 
@@ -78,6 +84,12 @@ class FileServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def secure(self, tls: ssl.SSLContext) -> None:
+        """Speak TLS from now on."""
+        # The handshake is made by the thread of its connection: one that fails must not end the accepting.
+        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = self.url.replace("http://", "https://")
 
     def start(self) -> None:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
