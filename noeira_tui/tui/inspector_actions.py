@@ -54,6 +54,8 @@ def _when(why_not: Callable[[Inspecting], str | None]) -> Callable[[Situation], 
 def _in_episodes(now: Inspecting) -> str | None:
     if now.section is not Section.EPISODES:
         return "This works on episodes: press 3."
+    if now.episodes is None:
+        return "The episode table was not read yet."
     return None if now.episodes else "There are no episodes to look at."
 
 

@@ -22,24 +22,24 @@ _LABEL = 13
 
 
 def section_bar(counts: Mapping[Section, str], active: Section, width: int, glyphs: Glyphs) -> Line:
-    """The names of all sections with their keys; where they do not fit only the active one has its name."""
+    """The names of all sections with their keys and counts, as far as they fit; the active one has always its name."""
 
     def pieces(*, names: bool, told: bool) -> list[Piece]:
         line: list[Piece] = []
         for number, section in enumerate(Section, 1):
             name, count = section.value.capitalize(), counts.get(section, "")
-            look = "trouble" if section is Section.PROBLEMS and count not in {"", "0"} else "quiet"
+            wrong = section is Section.PROBLEMS and count not in {"", "0"}
             if section is active:
                 line.append((f" {number} {name} ", "key"))
             else:
-                line.append((f" {number}", "accent"))
-                line.append((f" {name} " if names else " ", "quiet"))
-            if count and (told or section is active or look == "trouble"):
-                line.append((f"{' ' if section is active else ''}{count} ", look))
+                line += [(f" {number}", "accent"), (f" {name}" if names else "", "quiet")]
+            if count and (told or wrong or (not names and section is active)):
+                line.append((f" {count}", "trouble" if wrong else "faint"))
+            line.append((" " if told else "", ""))
         return line
 
-    for choice in ((True, True), (True, False), (False, True), (False, False)):
-        line = pieces(names=choice[0], told=choice[1])
+    for names, told in ((True, True), (True, False), (False, True), (False, False)):
+        line = pieces(names=names, told=told)
         if width_of(line) <= width:
             return tuple(line)
     return cut_line(pieces(names=False, told=False), width, glyphs)
@@ -170,22 +170,29 @@ def statistics(stats: Sequence[FeatureStats], info: DatasetInfo | None, width: i
     if not stats:
         return [(("The dataset keeps no statistics.", "quiet"),)]
     names = {} if info is None else {one.name: one.names for one in info.features}
-    lines: list[Line] = []
+    # A camera's statistics are those of its channels; what its names tell are the axes of a picture.
+    names |= {} if info is None else {camera.name: ("red", "green", "blue") for camera in info.cameras}
+    rows: list[tuple[str, str, FeatureStats | None, int]] = []
     for one in stats:
         size = max(len(one.minimum), len(one.maximum), len(one.mean), len(one.std))
-        count = "" if one.count is None else f"  {one.count:,} frames"
-        lines.append(cut_line(((clean(one.name, glyphs), "strong"), (count, "faint")), width, glyphs))
+        if size <= 1:
+            rows.append((clean(one.name, glyphs), "strong", one, 0))
+            continue
+        rows.append((clean(one.name, glyphs), "strong", None, 0))
         told = [clean(name, glyphs) for name in names.get(one.name, ())]
         labels = told if len(told) == size else [f"[{number}]" for number in range(size)]
-        label_width = min(max((cell_len(label) for label in labels), default=3), max(8, width - 46))
-        heads = "".join(f"{word:>10}" for word in ("least", "mean", "std", "greatest"))
-        lines.append(((" " * (label_width + 2), ""), (heads, "faint")))
-        for number, label in enumerate(labels):
-            cells = [_number_at(values, number, glyphs) for values in (one.minimum, one.mean, one.std, one.maximum)]
-            figure = "".join(f"{cell:>10}" for cell in cells)
-            lines.append((("  ", ""), (fit(label, label_width, glyphs), "quiet"), (figure, "")))
-        lines.append(())
-    return lines[:-1]
+        rows += [(f"  {label}", "quiet", one, number) for number, label in enumerate(labels)]
+    label_width = min(max(cell_len(label) for label, _, figures_of, _ in rows if figures_of), max(8, width - 41))
+    heads = "".join(f"{word:>10}" for word in ("min", "mean", "std", "max"))
+    lines: list[Line] = [((" " * label_width, ""), (heads, "faint"))]
+    for label, look, found, number in rows:
+        if found is None:
+            lines.append(((label, look),))
+            continue
+        cells = [_number_at(values, number, glyphs) for values in (found.minimum, found.mean, found.std, found.maximum)]
+        figure = "".join(f"{cell:>10}" for cell in cells)
+        lines.append(((fit(label, label_width, glyphs), look), (figure, "")))
+    return lines
 
 
 def _number_at(values: Sequence[float], number: int, glyphs: Glyphs) -> str:

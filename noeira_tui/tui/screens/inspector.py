@@ -41,7 +41,7 @@ COST_EVERY_S = 0.2
 COST_EVERY_OVER_SSH_S = 1.0
 """How often the bytes read so far are told while something is read."""
 
-BINS = 20
+BINS = 16
 _PAGE = 1000
 
 NEEDS: dict[Section, Lane] = {
@@ -342,4 +342,7 @@ def row_of(table: Episodes, index: int) -> int:
 
 def _read_table(inspector: Inspector, cancel: CancelToken) -> tuple[Episodes, Histogram, tuple[Problem, ...]]:
     episodes = inspector.episodes(cancel)
-    return episodes, inspector.histogram(BINS, cancel), inspector.problems()
+    lengths = episodes.lengths
+    # No narrower than a frame.
+    bins = max(1, min(BINS, max(lengths) - min(lengths))) if lengths else BINS
+    return episodes, inspector.histogram(bins, cancel), inspector.problems()

@@ -151,7 +151,7 @@ class Plot(Widget):
         name = cut(curves.names[number], max(8, self.size.width - 50), self._glyphs)
         pieces: list[Piece] = [(f"{name} {value}", canvas.ramp(COLOURS, number))]
         if finite.size:
-            told = {"least": finite.min(), "mean": finite.mean(), "greatest": finite.max()}
+            told = {"min": finite.min(), "mean": finite.mean(), "max": finite.max()}
             for word, figure in told.items():
                 pieces.append((f"  {word} ", "faint"))
                 pieces.append((canvas.number_text(float(figure)), "quiet"))
