@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, or_, select, text
 from sqlalchemy.orm import Session
 
 from noeira_tui.service.keys import Access
-from noeira_tui.service.problems import RequestRefusedError
-from noeira_tui.service.store import ObjectStore, StoredObject
 from noeira_tui.service.tables import Blob, Project, ProjectFile, Recording, RecordingFile, Revision, RevisionFile
 
 _LOCK = 0x626C6F6200000000
-_NOTHING_STORED = "Nothing was uploaded for this registration: PUT the bytes to upload_url first"
 
 
 @dataclass(frozen=True)
@@ -25,18 +22,24 @@ class Contents:
     size_bytes: int
 
 
-def readable_blobs(session: Session, access: Access, wanted: Collection[str]) -> dict[Contents, Blob]:
-    """Stored blobs with one of the digests `wanted` that this key may read, the oldest of equal ones."""
+def readable_blobs(
+    session: Session, access: Access, wanted: Collection[str], checked_up_to: int
+) -> dict[Contents, Blob]:
+    """Stored blobs with one of the digests `wanted` that this key may read, the oldest of equal ones.
+
+    Those larger than `checked_up_to` bytes have the digest that a client said, and nobody looked: they are never taken
+    for somebody else's contents.
+    """
     if not wanted:
         return {}
-    query = select(Blob).where(Blob.account_pk == access.account_pk, Blob.sha256.in_(wanted)).order_by(Blob.pk.desc())
+    query = (
+        select(Blob)
+        .where(Blob.account_pk == access.account_pk, Blob.sha256.in_(wanted), Blob.size_bytes <= checked_up_to)
+        .order_by(Blob.pk.desc())
+    )
     if access.project is not None:
         query = query.where(_named_in_project(access))
     return {Contents(blob.sha256, blob.size_bytes): blob for blob in session.scalars(query)}
-
-
-def readable_blob(session: Session, access: Access, contents: Contents) -> Blob | None:
-    return readable_blobs(session, access, [contents.sha256]).get(contents)
 
 
 def lock_contents(session: Session, access: Access) -> None:
@@ -73,16 +76,6 @@ def _named_in_project(access: Access) -> ColumnElement[bool]:
     return or_(working.exists(), committed.exists(), defined.exists())
 
 
-def check_stored(stored: StoredObject | None, contents: Contents) -> None:
-    """Refuse with 422 unless the stored object can be the contents that were announced."""
-    if stored is None:
-        raise RequestRefusedError(422, _NOTHING_STORED)
-    if stored.size_bytes != contents.size_bytes:
-        raise RequestRefusedError(422, f"The stored object has {stored.size_bytes} bytes, not {contents.size_bytes}")
-    if stored.sha256 is not None and stored.sha256 != contents.sha256:
-        raise RequestRefusedError(422, f"The stored object has the sha256 {stored.sha256}, not {contents.sha256}")
-
-
 @dataclass(frozen=True)
 class Upload:
     """An uploaded object that was looked at.
@@ -101,28 +94,6 @@ class Upload:
         if blob is None:
             return [self.settled_key] if self.settled_key != self.object_key else []
         return [key for key in dict.fromkeys((self.settled_key, self.object_key)) if key != blob.object_key]
-
-
-def look_at_upload(
-    store: ObjectStore, object_keys: Sequence[str], contents: Contents, former_key: str | None
-) -> Upload:
-    """Compare uploaded objects with what was announced, and take the first that fits (422 when none does).
-
-    `former_key` names equal contents that were stored before: if that object was lost, the new one takes its place.
-    """
-    refused: RequestRefusedError | None = None
-    for object_key in object_keys:
-        settled_key = store.settle(object_key)
-        try:
-            check_stored(store.head(settled_key), contents)
-        except RequestRefusedError as err:
-            refused = refused or err
-            if settled_key != object_key:
-                store.discard([settled_key])
-            continue
-        lost = former_key if former_key is not None and not _is_whole(store, former_key, contents) else None
-        return Upload(object_key, settled_key, contents, lost)
-    raise refused or RequestRefusedError(422, _NOTHING_STORED)
 
 
 def adopt(session: Session, access: Access, upload: Upload, known: dict[Contents, Blob]) -> Blob:
@@ -151,8 +122,3 @@ def adopt_all(session: Session, access: Access, uploads: Iterable[Upload], known
         session.add(blob)
         known[upload.contents] = blob
     session.flush()
-
-
-def _is_whole(store: ObjectStore, object_key: str, contents: Contents) -> bool:
-    stored = store.head(object_key, digest=False)
-    return stored is not None and stored.size_bytes == contents.size_bytes

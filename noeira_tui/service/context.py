@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -17,7 +17,9 @@ from noeira_tui.catalog.wire import format_time
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service import audit
 from noeira_tui.service.bounds import Bounds
+from noeira_tui.service.comparing import Comparisons
 from noeira_tui.service.config import ServiceConfig
+from noeira_tui.service.contents import Contents, readable_blobs
 from noeira_tui.service.database import Database
 from noeira_tui.service.keys import Access, KeyCheck, Scope, WouldWaitError
 from noeira_tui.service.limits import Limits
@@ -25,6 +27,7 @@ from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.sockets import http_address
 from noeira_tui.service.store import ObjectStore
+from noeira_tui.service.tables import Blob
 
 _SMALL_BYTES = 32 * 1024
 _LARGE_AT_ONCE = 16
@@ -39,6 +42,7 @@ class Context:
     keys: KeyCheck
     store: ObjectStore
     metrics: Metrics
+    comparisons: Comparisons
     bounds: Bounds
     limits: Limits
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
@@ -59,6 +63,7 @@ class Context:
             keys=KeyCheck(database),
             store=store,
             metrics=metrics,
+            comparisons=Comparisons(store),
             bounds=Bounds(config),
             limits=Limits(config.rate_limit, config.rate_burst, config.wrong_keys_per_minute, shared),
         )
@@ -128,6 +133,14 @@ class Call:
     @property
     def store(self) -> ObjectStore:
         return self.context.store
+
+    @property
+    def comparisons(self) -> Comparisons:
+        return self.context.comparisons
+
+    def readable_blobs(self, session: Session, wanted: Collection[str]) -> dict[Contents, Blob]:
+        """Stored contents with one of the digests `wanted` that this key may read."""
+        return readable_blobs(session, self.access, wanted, self.store.hash_up_to_bytes)
 
     @property
     def bounds(self) -> Bounds:

@@ -17,10 +17,7 @@ _NOTES = ".nanio-meta"
 
 
 class FolderStore(ObjectStore):
-    """The embedded store, whose objects are plain files below `folder`: it can tell digests that S3 would not.
-
-    Objects larger than `hash_up_to_bytes` are compared by size only, so that `complete` answers in time.
-    """
+    """The embedded store, whose objects are plain files below `folder`: they are looked at without a request each."""
 
     def __init__(
         self,
@@ -34,19 +31,27 @@ class FolderStore(ObjectStore):
         super().__init__(endpoint, bucket, signer, public_endpoint, hash_up_to_bytes=hash_up_to_bytes)
         self._folder = folder / bucket
 
-    def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
+    def head(self, key: str) -> StoredObject | None:
         """What is stored under a key: objects appear whole, by a rename, so the file is asked and not its server."""
         try:
-            with (self._folder / key).open("rb") as stream:
-                size_bytes = stream.seek(0, 2)
-                stream.seek(0)
-                if not digest or size_bytes > self._hash_up_to_bytes:
-                    return StoredObject(size_bytes)
-                return StoredObject(size_bytes, hashlib.file_digest(stream, "sha256").hexdigest())
+            return StoredObject((self._folder / key).stat(follow_symlinks=False).st_size)
         except FileNotFoundError:
             return None
         except OSError as err:
-            raise StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.") from err
+            raise self._unreadable(key, err) from err
+
+    def read_through(self, key: str) -> StoredObject | None:
+        try:
+            with (self._folder / key).open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                return StoredObject(stream.tell(), digest)
+        except FileNotFoundError:
+            return None
+        except OSError as err:
+            raise self._unreadable(key, err) from err
+
+    def _unreadable(self, key: str, err: OSError) -> StoreError:
+        return StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.")
 
     def delete(self, key: str) -> None:
         """Remove an object and the server's note of it; thousands of them without a request each."""

@@ -13,7 +13,8 @@ from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES
 from noeira_tui.core.paths import is_wire_path
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import FileBody
-from noeira_tui.service.contents import Contents, Upload, adopt_all, lock_contents, look_at_upload, readable_blobs
+from noeira_tui.service.comparing import StillComparingError
+from noeira_tui.service.contents import Contents, Upload, adopt_all, lock_contents
 from noeira_tui.service.context import Call
 from noeira_tui.service.finding import PATH_RULE, find_recording
 from noeira_tui.service.problems import RequestRefusedError
@@ -46,10 +47,10 @@ def offer_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> 
     with call.database.write() as session:
         recording = find_recording(session, call, slug, name, lock=True)
         rows = _rows(session, recording, files)
-        known = readable_blobs(session, call.access, {file.sha256 for file in files})
+        known = call.readable_blobs(session, {file.sha256 for file in files})
         call.bounds.new_files(session, recording, len({file.path for file in files} - rows.keys()))
         found: list[str] = []
-        results = [_offer(session, call, recording, rows, known, file, found, len(files) == 1) for file in files]
+        results = [_offer(session, call, recording, rows, known, file, found) for file in files]
         subject = f"projects/{slug}/datasets/{name}"
         registered = [one.path for one in results if one.object_key is not None]
         for action, paths in ((Action.REGISTERED, registered), (Action.COMPLETED, found)):
@@ -68,7 +69,7 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
         rows = _rows(session, recording, files)
         waiting = [file for file in files if not _is_ready(rows.get(file.path), file)]
         candidates = _candidates(session, call, recording, waiting)
-        known = readable_blobs(session, call.access, {file.sha256 for file in waiting})
+        known = call.readable_blobs(session, {file.sha256 for file in waiting})
     former = {contents: blob.object_key for contents, blob in known.items()}
     looked = _look(call, waiting, candidates, former)
     spare: list[str] = []
@@ -80,6 +81,10 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
             spare = _publish(session, call, recording, f"projects/{slug}/datasets/{name}", fitting)
     call.store.discard(spare)
     refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
+    slow = sum(one.status == 503 for one in refused.values())
+    if slow:
+        # What was compared in time is published, so whoever asks again is further.
+        raise StillComparingError(f"{slow} of {len(files)} files are still being compared: complete them again")
     return [refused.get((file.path, file.contents), FileResult(file.path)) for file in files]
 
 
@@ -91,13 +96,9 @@ def _offer(
     known: dict[Contents, Blob],
     file: FileBody,
     found: list[str],
-    is_alone: bool,
 ) -> FileResult:
-    """One offered file; a path that got contents which were stored already is added to `found`.
-
-    Only the answer to a file that `is_alone` says where to put it in parts.
-    """
-    problem = _problem(file, is_alone)
+    """One offered file; a path that got contents which were stored already is added to `found`."""
+    problem = _problem(file)
     if problem is not None:
         return problem
     row = rows.get(file.path)
@@ -135,12 +136,15 @@ _Candidates = dict[tuple[str, Contents], list[str]]
 def _look(
     call: Call, waiting: Sequence[FileBody], candidates: _Candidates, former: dict[Contents, str]
 ) -> dict[tuple[str, Contents], _Looked | FileResult]:
+    deadline = call.comparisons.deadline()
+
     def look(file: FileBody) -> _Looked | FileResult:
         object_keys = candidates.get((file.path, file.contents))
         if not object_keys:
             return FileResult(file.path, error="Not registered by this API key: offer the file first", status=404)
         try:
-            return _Looked(file, look_at_upload(call.store, object_keys, file.contents, former.get(file.contents)))
+            former_key = former.get(file.contents)
+            return _Looked(file, call.comparisons.look_at_upload(object_keys, file.contents, former_key, deadline))
         except RequestRefusedError as err:
             return FileResult(file.path, error=err.message, status=err.status)
 
@@ -153,7 +157,7 @@ def _look(
 def _publish(session: Session, call: Call, recording: Recording, subject: str, looked: Sequence[_Looked]) -> list[str]:
     rows = _rows(session, recording, [one.file for one in looked])
     lock_contents(session, call.access)
-    known = readable_blobs(session, call.access, {one.file.sha256 for one in looked})
+    known = call.readable_blobs(session, {one.file.sha256 for one in looked})
     uploads = _uploads(session, [one.upload.object_key for one in looked])
     spare: list[str] = []
     opened: list[tuple[_Looked, FileUpload, RecordingFile]] = []
@@ -195,11 +199,11 @@ def _register(call: Call, recording: Recording, file: FileBody) -> FileUpload:
     )
 
 
-def _problem(file: FileBody, is_alone: bool) -> FileResult | None:
+def _problem(file: FileBody) -> FileResult | None:
     if not is_wire_path(file.path):
         return FileResult(file.path, error=f"Bad path {file.path[:600]!r}: {PATH_RULE}", status=400)
-    if file.size_bytes > MAX_SINGLE_PUT_BYTES and not is_alone:
-        return FileResult(file.path, error="Larger than one PUT may be (5 GiB): offer it alone", status=413)
+    if file.size_bytes > MAX_SINGLE_PUT_BYTES and not file.in_parts:
+        return FileResult(file.path, error="Larger than one PUT may be (5 GiB)", status=413)
     return None
 
 

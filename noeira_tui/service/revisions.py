@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session, joinedload
 
-from noeira_tui.service.contents import readable_blobs
-from noeira_tui.service.keys import Access
+from noeira_tui.service.contents import Contents
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.tables import Blob, Recording, RecordingFile, Revision, RevisionFile, now
 
@@ -54,15 +53,16 @@ def files_of(session: Session, revision: Revision) -> list[tuple[str, Blob]]:
 
 def commit_named(
     session: Session,
-    access: Access,
     recording: Recording,
     files: Mapping[str, str],
+    stored_elsewhere: Callable[[Collection[str]], Mapping[Contents, Blob]],
     n_episodes: int | None,
     n_frames: int | None,
 ) -> Committed:
     """Commit exactly the named files (path → sha256); 409 naming those that are not stored.
 
-    Contents may come from the working set, or from anything else that is stored and this key may read.
+    Contents may come from the working set, or from anything else that is stored and this key may read:
+    `stored_elsewhere` finds those by digest.
     """
     working = {
         (row.path, row.blob.sha256): row.blob
@@ -76,7 +76,7 @@ def commit_named(
     elsewhere = {digest for path, digest in files.items() if (path, digest) not in working}
     stored: dict[str, Blob] = {}
     for some in _in_lots(sorted(elsewhere)):
-        stored |= {contents.sha256: blob for contents, blob in readable_blobs(session, access, some).items()}
+        stored |= {contents.sha256: blob for contents, blob in stored_elsewhere(some).items()}
     named = {path: working.get((path, digest)) or stored.get(digest) for path, digest in files.items()}
     missing = sorted(path for path, blob in named.items() if blob is None)
     if missing:

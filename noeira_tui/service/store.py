@@ -81,7 +81,7 @@ class ObjectStore:
         self.public_endpoint = (public_endpoint or endpoint).rstrip("/")
         self._signer = signer
         self._style = style
-        self._hash_up_to_bytes = hash_up_to_bytes
+        self.hash_up_to_bytes = hash_up_to_bytes
         self._address = urlsplit(object_url(self.endpoint, bucket, style=style))
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(_IDLE_CONNECTIONS)
         self._discarding = ThreadPoolExecutor(1, "discard")
@@ -99,18 +99,25 @@ class ObjectStore:
         """A URL for one plain PUT of an object; `endpoint` replaces the public one."""
         return self._signer.presign("PUT", self._url(key, endpoint or self.public_endpoint), expires_s)
 
-    def head(self, key: str, *, digest: bool = True) -> StoredObject | None:
-        """What is stored under a key; None when nothing is. Without `digest` only the size. Raises StoreError."""
-        status, headers, _ = self._call("HEAD", key, extra={"x-amz-checksum-mode": "ENABLED"} if digest else None)
+    def head(self, key: str) -> StoredObject | None:
+        """What is stored under a key; None when nothing is. Raises StoreError."""
+        status, headers, _ = self._call("HEAD", key, extra={"x-amz-checksum-mode": "ENABLED"})
         if status == 404:
             return None
         length = headers.get("content-length")
         if status != 200 or length is None or not length.isdigit():
             raise self._refused("HEAD", status)
-        stored = StoredObject(int(length), _sha256_of(headers.get("x-amz-checksum-sha256")))
-        if digest and stored.sha256 is None and stored.size_bytes <= self._hash_up_to_bytes:
-            return self._read_through(key)
-        return stored
+        return StoredObject(int(length), _sha256_of(headers.get("x-amz-checksum-sha256")))
+
+    def read_through(self, key: str) -> StoredObject | None:
+        """What is stored under a key, learned by reading all of it; None when nothing is. Raises StoreError."""
+        counted = _Counted()
+        status, _, _ = self._call("GET", key, reader=counted.read)
+        if status == 404:
+            return None
+        if status != 200:
+            raise self._refused("GET", status)
+        return StoredObject(counted.size_bytes, counted.sha256)
 
     def read(self, key: str) -> bytes:
         """The contents of a small object. Raises StoreError."""
@@ -195,15 +202,6 @@ class ObjectStore:
                 self._idle.get_nowait().close()
             except queue.Empty:
                 return
-
-    def _read_through(self, key: str) -> StoredObject | None:
-        counted = _Counted()
-        status, _, _ = self._call("GET", key, reader=counted.read)
-        if status == 404:
-            return None
-        if status != 200:
-            raise self._refused("GET", status)
-        return StoredObject(counted.size_bytes, counted.sha256)
 
     def _url(self, key: str, endpoint: str) -> str:
         return object_url(endpoint, self.bucket, key, style=self._style)

@@ -18,9 +18,6 @@ from noeira_tui.service.contents import (
     Contents,
     adopt,
     lock_contents,
-    look_at_upload,
-    readable_blob,
-    readable_blobs,
 )
 from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
 from noeira_tui.service.finding import check_segment
@@ -116,9 +113,9 @@ def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> J
         upload = _upload(session, call, dataset_id, body.object_key)
         if _was_completed(upload, contents):
             return done
-        former = readable_blob(session, call.access, contents)
-    looked = look_at_upload(
-        call.store, [upload.object_key], contents, former.object_key if former is not None else None
+        former = call.readable_blobs(session, [contents.sha256]).get(contents)
+    looked = call.comparisons.look_at_upload(
+        [upload.object_key], contents, former.object_key if former is not None else None
     )
     call.store.flush()
     with call.database.write() as session:
@@ -127,7 +124,7 @@ def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> J
             call.store.discard(looked.leftovers(None))
             return done
         lock_contents(session, call.access)
-        known = readable_blobs(session, call.access, [contents.sha256])
+        known = call.readable_blobs(session, [contents.sha256])
         if contents not in known:
             call.bounds.new_bytes(session, call.access, contents.size_bytes)
         blob = adopt(session, call.access, looked, known)

@@ -11,7 +11,7 @@ from noeira_tui.service import answers
 from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import DefinitionBody
-from noeira_tui.service.contents import Contents, adopt, lock_contents, look_at_upload, readable_blobs
+from noeira_tui.service.contents import Contents, adopt, lock_contents
 from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
 from noeira_tui.service.finding import check_path, find_project
 from noeira_tui.service.problems import RequestRefusedError
@@ -63,7 +63,7 @@ def offer_definition(call: Authorised, slug: str, body: DefinitionBody) -> JSONR
         if _is_now(row, body):
             return unchanged
         _compare(row, body)
-        blob = readable_blobs(session, call.access, [body.sha256]).get(body.contents)
+        blob = call.readable_blobs(session, [body.sha256]).get(body.contents)
         if blob is not None:
             _swap(session, call, project, row, body.path, blob)
             call.note(session, Action.COMPLETED, f"projects/{slug}", [body.path], body.size_bytes)
@@ -98,10 +98,11 @@ def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Js
             return done
         _compare(row, body)
         object_keys = [upload.object_key for upload in _open_uploads(session, call, project, body)]
-        former = readable_blobs(session, call.access, [body.sha256]).get(body.contents)
+        former = call.readable_blobs(session, [body.sha256]).get(body.contents)
     if not object_keys:
         raise RequestRefusedError(404, f"{body.path} is not registered by this API key: presign it first")
-    looked = look_at_upload(call.store, object_keys, body.contents, former.object_key if former is not None else None)
+    former_key = former.object_key if former is not None else None
+    looked = call.comparisons.look_at_upload(object_keys, body.contents, former_key)
     call.store.flush()
     blob = None
     with call.database.write() as session:
@@ -113,7 +114,7 @@ def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Js
             if looked.object_key not in opened:
                 raise RequestRefusedError(409, "Completed meanwhile by another request", current_sha256=_digest(row))
             lock_contents(session, call.access)
-            known = readable_blobs(session, call.access, [body.sha256])
+            known = call.readable_blobs(session, [body.sha256])
             blob = adopt(session, call.access, looked, known)
             opened[looked.object_key].completed_at = now()
             _swap(session, call, project, row, body.path, blob)

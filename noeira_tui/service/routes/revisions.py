@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
@@ -61,7 +62,8 @@ def commit_revision(call: Authorised, slug: str, name: str, body: RevisionBody, 
         check_path(path)
     with call.database.write() as session:
         recording = find_recording(session, call, slug, name, lock=True)
-        committed = revisions.commit_named(session, call.access, recording, body.files, body.n_episodes, body.n_frames)
+        elsewhere = partial(call.readable_blobs, session)
+        committed = revisions.commit_named(session, recording, body.files, elsewhere, body.n_episodes, body.n_frames)
         if committed.created:
             call.bounds.made_revision(session, recording)
             call.note(session, Action.COMMITTED, f"{_subject(slug, name)}/revisions/{committed.revision.number}")

@@ -1,0 +1,166 @@
+"""Comparing what was stored with what was announced, by reading it where the store keeps no digest.
+
+A request does not wait for ever for a large object: it is told to come again (503 with `Retry-After`, which clients
+of the protocol obey) while the reading goes on, and finds it further, or done.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from noeira_tui.service.contents import Contents, Upload
+from noeira_tui.service.problems import RequestRefusedError
+from noeira_tui.service.store import ObjectStore, StoredObject, StoreError
+
+_NOTHING_STORED = "Nothing was uploaded for this registration: PUT the bytes to upload_url first"
+# Clients wait half a minute for an answer.
+_PATIENCE_S = 20.0
+_COME_AGAIN_S = 1
+_READERS = 4
+_WAITING_AT_ONCE = 16
+_SMALL_BYTES = 1024**2
+_KEPT_S = 3600.0
+
+
+class StillComparingError(RequestRefusedError):
+    """The object is being read; whoever asks again later gets the result."""
+
+    def __init__(self, message: str = "The stored bytes are still being compared: complete it again") -> None:
+        super().__init__(503, message, retry_after_s=_COME_AGAIN_S)
+
+
+@dataclass
+class _Comparison:
+    settled_key: str
+    result: Future[StoredObject | None]
+    asked_at: float
+
+
+class Comparisons:
+    """The comparisons of one process. May be shared between threads."""
+
+    def __init__(self, store: ObjectStore, patience_s: float = _PATIENCE_S) -> None:
+        self._store = store
+        self._patience_s = patience_s
+        self._readers = ThreadPoolExecutor(_READERS, "compare")
+        self._waiting = threading.BoundedSemaphore(_WAITING_AT_ONCE)
+        self._lock = threading.Lock()
+        self._running: dict[tuple[str, Contents], _Comparison] = {}
+
+    def deadline(self) -> float:
+        """Until when (of `time.monotonic`) a request that begins now waits for its comparisons."""
+        return time.monotonic() + self._patience_s
+
+    def look_at_upload(
+        self, object_keys: Sequence[str], contents: Contents, former_key: str | None, deadline: float | None = None
+    ) -> Upload:
+        """Compare uploaded objects with what was announced, and take the first that fits.
+
+        `former_key` names equal contents that were stored before: if that object was lost, the new one takes its place.
+        Refuses with 422 when none fits; raises StillComparingError at the deadline, StoreError.
+        """
+        refused: RequestRefusedError | None = None
+        for object_key in object_keys:
+            settled_key, stored = self._look(object_key, contents, deadline or self.deadline())
+            try:
+                check_stored(stored, contents)
+            except RequestRefusedError as err:
+                refused = refused or err
+                if settled_key != object_key:
+                    self._store.discard([settled_key])
+                continue
+            lost = former_key if former_key is not None and not self._is_whole(former_key, contents) else None
+            return Upload(object_key, settled_key, contents, lost)
+        raise refused or RequestRefusedError(422, _NOTHING_STORED)
+
+    def close(self) -> None:
+        """Begin no further reading."""
+        self._readers.shutdown(wait=False, cancel_futures=True)
+
+    def _look(self, object_key: str, contents: Contents, deadline: float) -> tuple[str, StoredObject | None]:
+        """The key under which the bytes can no longer be replaced, and what they are."""
+        with self._lock:
+            running = self._running.get((object_key, contents))
+        if running is None:
+            settled_key = self._store.settle(object_key)
+            stored = self._store.head(settled_key)
+            if not self._is_to_be_read(stored, contents):
+                return settled_key, stored
+            if time.monotonic() > deadline:
+                self._drop(object_key, settled_key)
+                raise StillComparingError
+            if stored is not None and stored.size_bytes <= _SMALL_BYTES:
+                return settled_key, self._store.read_through(settled_key)
+            running = self._begin(object_key, settled_key, contents)
+        return running.settled_key, self._wait(object_key, contents, running, deadline)
+
+    def _is_to_be_read(self, stored: StoredObject | None, contents: Contents) -> bool:
+        if stored is None or stored.sha256 is not None or stored.size_bytes != contents.size_bytes:
+            return False
+        return stored.size_bytes <= self._store.hash_up_to_bytes
+
+    def _begin(self, object_key: str, settled_key: str, contents: Contents) -> _Comparison:
+        key = (object_key, contents)
+        with self._lock:
+            self._forget_old()
+            running = self._running.get(key)
+            if running is None:
+                result = self._readers.submit(self._store.read_through, settled_key)
+                running = self._running[key] = _Comparison(settled_key, result, time.monotonic())
+        if running.settled_key != settled_key:
+            # Another request for the same upload was faster.
+            self._drop(object_key, settled_key)
+        return running
+
+    def _wait(self, object_key: str, contents: Contents, running: _Comparison, deadline: float) -> StoredObject | None:
+        running.asked_at = time.monotonic()
+        if not running.result.done():
+            # Those who wait hold a thread each: some are left for requests that need not wait.
+            if not self._waiting.acquire(blocking=False):
+                raise StillComparingError
+            try:
+                wait([running.result], max(0.0, deadline - time.monotonic()))
+            finally:
+                self._waiting.release()
+            if not running.result.done():
+                raise StillComparingError
+        with self._lock:
+            is_ours = self._running.pop((object_key, contents), None) is running
+        if not is_ours:
+            # Another request for the same upload goes on with this very object, and may publish it.
+            raise StillComparingError
+        try:
+            return running.result.result()
+        except StoreError:
+            self._drop(object_key, running.settled_key)
+            raise
+
+    def _is_whole(self, object_key: str, contents: Contents) -> bool:
+        stored = self._store.head(object_key)
+        return stored is not None and stored.size_bytes == contents.size_bytes
+
+    def _drop(self, object_key: str, settled_key: str) -> None:
+        if settled_key != object_key:
+            self._store.discard([settled_key])
+
+    def _forget_old(self) -> None:
+        """Let go of what nobody asked for any more."""
+        moment = time.monotonic()
+        for key, one in list(self._running.items()):
+            if one.result.done() and moment - one.asked_at > _KEPT_S:
+                del self._running[key]
+                self._drop(key[0], one.settled_key)
+
+
+def check_stored(stored: StoredObject | None, contents: Contents) -> None:
+    """Refuse with 422 unless the stored object can be the contents that were announced."""
+    if stored is None:
+        raise RequestRefusedError(422, _NOTHING_STORED)
+    if stored.size_bytes != contents.size_bytes:
+        raise RequestRefusedError(422, f"The stored object has {stored.size_bytes} bytes, not {contents.size_bytes}")
+    if stored.sha256 is not None and stored.sha256 != contents.sha256:
+        raise RequestRefusedError(422, f"The stored object has the sha256 {stored.sha256}, not {contents.sha256}")
