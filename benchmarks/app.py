@@ -126,7 +126,7 @@ def _quit(arguments: argparse.Namespace) -> Iterator[Figure]:
     taken = []
     for _ in range(5):
         with _app("busy") as app:
-            app.settle(1)
+            app.settle(3)
             began = time.perf_counter()
             app.terminal.type("q")
             app.terminal.wait(10)
@@ -191,6 +191,7 @@ def _app(mode: str, *, ssh: bool = False, root: Path | None = None) -> Iterator[
 
 
 def _child(mode: str, root: Path | None) -> None:
+    from noeira_tui.cli.openapp import leave
     from noeira_tui.tui.app import run
 
     if mode == "real":
@@ -199,9 +200,9 @@ def _child(mode: str, root: Path | None) -> None:
 
         assert root is not None
         real: BoxLike = Box(Settings.load(root=root, env_file=None, cwd=root))
-        sys.exit(run(real))
+        leave(run(real))
     box = _many(moving=mode == "busy")
-    sys.exit(run(box))
+    leave(run(box))
 
 
 def _many(*, moving: bool) -> BoxLike:
