@@ -67,6 +67,11 @@ class CatalogMemory:
                 (self._service_url, dataset_id, str(path), sha256, size_bytes, mtime_ns, time.time(), pushed),
             )
 
+    def synced_now(self, dataset_id: str, path: Path, sha256: str, *, pushed: bool) -> None:
+        """Note the same of a file as it is now. Raises OSError when it is gone."""
+        stat = path.stat()
+        self.synced(dataset_id, path, sha256=sha256, size_bytes=stat.st_size, mtime_ns=stat.st_mtime_ns, pushed=pushed)
+
     def forget(self, dataset_id: str, path: Path) -> None:
         """Forget one copy."""
         with self._db.transaction(_SCHEMA) as connection:

@@ -15,17 +15,14 @@ from noeira_tui.catalog.client import CatalogClient
 from noeira_tui.catalog.copies import claims, list_data_dir
 from noeira_tui.catalog.memory import CatalogMemory, RememberedCopy
 from noeira_tui.catalog.retry import INTERACTIVE, Patience
-from noeira_tui.catalog.urlsources import DatasetUrl, Registrations
-from noeira_tui.catalog.wire import DatasetAnswer, DatasetRow, NewDataset, RowStatus
+from noeira_tui.catalog.urlsources import DatasetUrl
+from noeira_tui.catalog.wire import DatasetAnswer, DatasetRow, NewDataset
 from noeira_tui.core.errors import (
-    ConfigError,
     DestinationError,
     ProtocolError,
-    RefusedError,
     StateError,
-    TransferError,
 )
-from noeira_tui.core.paths import SEGMENT_RULE, absolute, is_segment, suffix_of
+from noeira_tui.core.paths import absolute, is_segment, suffix_of
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import API_KEY, Settings
 from noeira_tui.core.statedb import StateDb, or_without
@@ -33,7 +30,7 @@ from noeira_tui.core.states import State
 from noeira_tui.transfer.facts import FileStamp, Replace, TransferContext, Wanted
 
 if TYPE_CHECKING:
-    from noeira_tui.catalog.largepush import LargePush
+    from noeira_tui.catalog.filepush import Pushed
     from noeira_tui.transfer.hashcache import HashCache
 
 
@@ -50,17 +47,6 @@ class Pulled:
     requests: int
     elapsed_s: float
     state: State = State.CURRENT
-
-
-@dataclass(frozen=True)
-class Pushed:
-    """A push's outcome. `bytes_transferred` is 0 when the service had these bytes under this id already."""
-
-    id: str
-    sha256: str
-    size_bytes: int
-    bytes_transferred: int
-    elapsed_s: float
 
 
 class RemoteCatalog:
@@ -166,10 +152,10 @@ class RemoteCatalog:
         if here is not None and here[0] == row.sha256:
             progress.already(here[1].size_bytes)
             _drop_leftover(path, row.sha256)
-            self._synced(row.id, path, row.sha256, pushed=False)
+            self._synced(row.id, path, row.sha256)
             return Pulled(row.id, path, row.sha256, here[1].size_bytes, 0, 0, 1, progress.snapshot().elapsed_s)
         replace = self._may_replace(row, path, here, force=force)
-        self._begin(row.id, path, pushed=False)
+        or_without(lambda: self.memory.begin(row.id, path, pushed=False), None, self._warn)
         progress.enter("downloading")
         done = download(
             DatasetUrl(self.client, row, answer.download),
@@ -181,7 +167,7 @@ class RemoteCatalog:
             context=self._context,
         )
         self.hashes.remember(path, done.sha256, FileStamp.of(path.stat()))
-        self._synced(row.id, path, done.sha256, pushed=False)
+        self._synced(row.id, path, done.sha256)
         return Pulled(
             row.id,
             path,
@@ -218,54 +204,19 @@ class RemoteCatalog:
         can send it), SourceChangedError,
         RefusedError (409 for an id that belongs to another name and version), NetworkError, CancelledError.
         """
-        progress, cancel = progress or Progress(), cancel or CancelToken()
+        from noeira_tui.catalog.filepush import FilePush
+
         new = NewDataset(name, version, env_id, n_rows, n_episodes, seed, source_commit, columns)
-        _check_names(new)
-        source = absolute(Path(path), self.settings.cwd)
-        stat = _regular_file(source)
-        progress.expect(size_bytes=stat.st_size)
-        dataset_id = f"{name}-{version}"
-        large = self._large(source, stat.st_size)
-        may_read = large is None or large.can_send
-        held = self._already_held(dataset_id, new, source, stat.st_size, progress, cancel, may_read=may_read)
-        if held is not None:
-            progress.already(stat.st_size)
-            return Pushed(dataset_id, held, stat.st_size, 0, progress.snapshot().elapsed_s)
-        return self._send(new, source, large, progress, cancel)
-
-    def _large(self, source: Path, size_bytes: int) -> LargePush | None:
-        """The way up for a file that one PUT cannot carry; None for any other. Raises TransferError without a way."""
-        if size_bytes <= self._context.single_put_limit_bytes:
-            return None
-        from noeira_tui.catalog.largepush import LargePush
-
-        return LargePush(self.client, source, size_bytes, self._context)
-
-    def _send(
-        self, new: NewDataset, source: Path, large: LargePush | None, progress: Progress, cancel: CancelToken
-    ) -> Pushed:
-        from noeira_tui.transfer.upload import upload
-
-        if self.client.has("filename") and is_segment(source.name):
-            new = NewDataset(**{**new.__dict__, "filename": source.name})
-        progress.enter("registering")
-        registrations = Registrations(self.client, new)
-        dataset_id = registrations.latest.id
-        self._begin(dataset_id, source, pushed=True)
-        progress.enter("uploading")
-        if large is not None:
-            sent = large.send(registrations.latest, progress, cancel)
-        else:
-            sent = upload(source, registrations, progress=progress, cancel=cancel, context=self._context)
-        progress.enter("completing")
-        self.client.complete(
-            dataset_id,
-            size_bytes=sent.size_bytes,
-            sha256=sent.sha256,
-            object_key=registrations.latest.object_key or None,
+        push = FilePush(
+            self.client,
+            self.hashes,
+            self.memory,
+            self._context,
+            progress or Progress(),
+            cancel or CancelToken(),
+            self._warn,
         )
-        self._synced(dataset_id, source, sent.sha256, pushed=True)
-        return Pushed(dataset_id, sent.sha256, sent.size_bytes, sent.bytes_transferred, progress.snapshot().elapsed_s)
+        return push.run(new, absolute(Path(path), self.settings.cwd))
 
     def local_path(self, row: DatasetRow) -> Path | None:
         """Where the copy here is: the place remembered, else `data/<id>` with any suffix; None without one."""
@@ -332,51 +283,8 @@ class RemoteCatalog:
             title="A file of yours is in the way",
         )
 
-    def _already_held(
-        self,
-        dataset_id: str,
-        new: NewDataset,
-        source: Path,
-        size: int,
-        progress: Progress,
-        cancel: CancelToken,
-        *,
-        may_read: bool,
-    ) -> str | None:
-        """The digest, when the service already has these very bytes and facts under this id.
-
-        Without `may_read` only a digest that is known already counts.
-        """
-        try:
-            row = self.client.get_dataset(dataset_id).row
-        except RefusedError as err:
-            if err.status in {404, 409}:
-                return None
-            raise
-        if row.status is not RowStatus.READY or row.size_bytes != size or row.sha256 is None:
-            return None
-        told = {key: value for key, value in new.__dict__.items() if value is not None}
-        if any(getattr(row, key) != value for key, value in told.items()):
-            return None
-        progress.enter("comparing")
-        digest = self.hashes.digest(source, cancel=cancel) if may_read else self.hashes.lookup(source)
-        if digest is None or digest != row.sha256:
-            return None
-        self._synced(dataset_id, source, digest, pushed=True)
-        return digest
-
-    def _begin(self, dataset_id: str, path: Path, *, pushed: bool) -> None:
-        or_without(lambda: self.memory.begin(dataset_id, path, pushed=pushed), None, self._warn)
-
-    def _synced(self, dataset_id: str, path: Path, digest: str, *, pushed: bool) -> None:
-        stat = path.stat()
-
-        def note() -> None:
-            self.memory.synced(
-                dataset_id, path, sha256=digest, size_bytes=stat.st_size, mtime_ns=stat.st_mtime_ns, pushed=pushed
-            )
-
-        or_without(note, None, self._warn)
+    def _synced(self, dataset_id: str, path: Path, digest: str) -> None:
+        or_without(lambda: self.memory.synced_now(dataset_id, path, digest, pushed=False), None, self._warn)
 
 
 def _drop_leftover(path: Path, sha256: str) -> None:
@@ -388,25 +296,3 @@ def _drop_leftover(path: Path, sha256: str) -> None:
     # What a living process writes is not claimed, and in a folder that cannot be written the leftover stays.
     with suppress(DestinationError, OSError):
         claim(path, Wanted(sha256)).discard()
-
-
-def _check_names(new: NewDataset) -> None:
-    for what, text in (("name", new.name), ("version", new.version)):
-        if not is_segment(text):
-            raise ConfigError(f"The {what} {text!r} cannot be used.", hint=f"A {what} is {SEGMENT_RULE}.")
-
-
-def _regular_file(path: Path) -> os.stat_result:
-    try:
-        stat = path.stat()
-    except FileNotFoundError as err:
-        raise TransferError(f"There is no file {path}.", title="Nothing to push") from err
-    except OSError as err:
-        raise TransferError(f"{path} cannot be read: {err.strerror}.", title="Nothing to push") from err
-    if not path.is_file():
-        raise TransferError(
-            f"{path} is not a file.",
-            title="Nothing to push",
-            hint="A catalog dataset is one file: pack a folder first, for instance with `tar` or as `.zarr.zip`.",
-        )
-    return stat

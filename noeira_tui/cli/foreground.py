@@ -19,7 +19,8 @@ from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
-    from noeira_tui.catalog.remote import Pulled, Pushed
+    from noeira_tui.catalog.filepush import Pushed
+    from noeira_tui.catalog.remote import Pulled
     from noeira_tui.episodes.facts import Ingested
     from noeira_tui.jobs.kinds import AnyOutcome
     from noeira_tui.recordings.outcome import Mirrored

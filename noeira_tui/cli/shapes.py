@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from noeira_tui.assets.status import PackStatus
-from noeira_tui.catalog.remote import Pulled, Pushed
+from noeira_tui.catalog.filepush import Pushed
+from noeira_tui.catalog.remote import Pulled
 from noeira_tui.catalog.wire import format_time
 from noeira_tui.core.redact import redact
 from noeira_tui.datasets.facts import DatasetInfo, Episode, Feature, Problem

@@ -20,6 +20,13 @@ def is_segment(text: str) -> bool:
     return len(text) <= MAX_PATH_CHARACTERS and _SEGMENT.fullmatch(text) is not None
 
 
+def require_segments(**names: str) -> None:
+    """Refuse names, given as what they are (`name`, `version`), that cannot be one path segment. Raises ConfigError."""
+    for what, text in names.items():
+        if not is_segment(text):
+            raise ConfigError(f"The {what} {text!r} cannot be used.", hint=f"A {what} is {SEGMENT_RULE}.")
+
+
 def is_wire_path(text: str) -> bool:
     """Whether a relative path obeys the protocol: at most 512 characters and 8 segments by the segment rule.
 

@@ -18,7 +18,8 @@ from noeira_tui.jobs.work import Work
 if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
     from noeira_tui.assets.status import PackStatus
-    from noeira_tui.catalog.remote import Pulled, Pushed
+    from noeira_tui.catalog.filepush import Pushed
+    from noeira_tui.catalog.remote import Pulled
     from noeira_tui.episodes.facts import Ingested
     from noeira_tui.recordings.outcome import Mirrored
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import ConfigError, NoeiraError, PackError, StateError
-from noeira_tui.core.paths import is_segment
+from noeira_tui.core.paths import require_segments
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import URL, Settings
 from noeira_tui.core.statedb import StateDb
@@ -97,12 +97,7 @@ class Box:
 
     def push_as(self, dataset: DatasetView, name: str, version: str) -> JobRecord:
         """Push a dataset's file as `<name>-<version>`. Raises ConfigError for a bad name or version."""
-        for what, text in (("name", name), ("version", version)):
-            if not is_segment(text):
-                raise ConfigError(
-                    f"The {what} {text!r} cannot be used.",
-                    hint="Use letters, digits, '.', '_' and '-', beginning with a letter or a digit.",
-                )
+        require_segments(name=name, version=version)
         if dataset.path is None:
             raise ConfigError(f"There is no file of {dataset.id} here.")
         return self.start(CatalogPush(str(dataset.path), name, version))
