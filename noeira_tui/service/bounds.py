@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from noeira_tui.service.config import ServiceConfig
+from noeira_tui.service.contents import Contents
 from noeira_tui.service.keys import Access
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.tables import Base, Blob, Dataset, Project, ProjectFile, Recording, RecordingFile, Revision
@@ -48,20 +49,14 @@ class Bounds:
             f"definition files in {project.slug}",
         )
 
-    def new_bytes(self, session: Session, access: Access, size_bytes: int) -> None:
-        """`size_bytes` of contents that are not stored yet."""
-        largest = self._config.max_object_bytes
-        if largest and size_bytes > largest:
-            raise RequestRefusedError(413, f"Larger than this service takes ({largest} bytes)")
+    def room(self, session: Session, access: Access) -> Room:
+        """What an account may still store, as this transaction sees it."""
         allowed = self._config.max_account_bytes
-        if allowed and size_bytes:
-            held = session.scalar(
-                select(func.coalesce(func.sum(Blob.size_bytes), 0)).where(Blob.account_pk == access.account_pk)
-            )
-            if int(held or 0) + size_bytes > allowed:
-                raise RequestRefusedError(
-                    403, f"This account holds {held} bytes and may hold {allowed}: {size_bytes} more do not fit"
-                )
+        held = 0
+        if allowed:
+            query = select(func.coalesce(func.sum(Blob.size_bytes), 0)).where(Blob.account_pk == access.account_pk)
+            held = int(session.scalar(query) or 0)
+        return Room(self._config.max_object_bytes, allowed, held)
 
     @staticmethod
     def _room(
@@ -71,3 +66,28 @@ class Bounds:
             held = session.scalar(select(func.count()).select_from(table).where(inside)) or 0
             if held + count > most:
                 raise RequestRefusedError(403, f"There may be at most {most} {what}")
+
+
+class Room:
+    """How many bytes fit into an account. Made once for a request, so that its files count together; 0 is no bound."""
+
+    def __init__(self, largest: int, allowed: int, held: int) -> None:
+        self._largest = largest
+        self._allowed = allowed
+        self._held = held
+        self._counted: set[Contents] = set()
+
+    def take(self, contents: Contents) -> None:
+        """Count contents that are not stored yet, equal ones once. Refuses with 413 or 403 what does not fit."""
+        size_bytes = contents.size_bytes
+        if self._largest and size_bytes > self._largest:
+            raise RequestRefusedError(413, f"Larger than this service takes ({self._largest} bytes)")
+        if not self._allowed or not size_bytes or contents in self._counted:
+            return
+        if self._held + size_bytes > self._allowed:
+            raise RequestRefusedError(
+                403,
+                f"This account holds {self._held} bytes and may hold {self._allowed}: {size_bytes} more do not fit",
+            )
+        self._held += size_bytes
+        self._counted.add(contents)

@@ -13,6 +13,7 @@ from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES
 from noeira_tui.core.paths import is_wire_path
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import FileBody
+from noeira_tui.service.bounds import Room
 from noeira_tui.service.comparing import StillComparingError
 from noeira_tui.service.contents import Contents, Upload, adopt_all, lock_contents
 from noeira_tui.service.context import Call
@@ -50,7 +51,8 @@ def offer_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> 
         known = call.readable_blobs(session, {file.sha256 for file in files})
         call.bounds.new_files(session, recording, len({file.path for file in files} - rows.keys()))
         found: list[str] = []
-        results = [_offer(session, call, recording, rows, known, file, found) for file in files]
+        room = call.bounds.room(session, call.access)
+        results = [_offer(session, call, recording, rows, known, room, file, found) for file in files]
         subject = f"projects/{slug}/datasets/{name}"
         registered = [one.path for one in results if one.object_key is not None]
         for action, paths in ((Action.REGISTERED, registered), (Action.COMPLETED, found)):
@@ -72,15 +74,16 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
         known = call.readable_blobs(session, {file.sha256 for file in waiting})
     former = {contents: blob.object_key for contents, blob in known.items()}
     looked = _look(call, waiting, candidates, former)
+    refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
     spare: list[str] = []
     if waiting:
         call.store.flush()
         with call.database.write() as session:
             recording = find_recording(session, call, slug, name, lock=True)
             fitting = [one for one in looked.values() if isinstance(one, _Looked)]
-            spare = _publish(session, call, recording, f"projects/{slug}/datasets/{name}", fitting)
+            spare, too_much = _publish(session, call, recording, f"projects/{slug}/datasets/{name}", fitting)
+        refused |= {(one.file.path, one.file.contents): err for one, err in too_much}
     call.store.discard(spare)
-    refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
     slow = sum(one.status == 503 for one in refused.values())
     if slow:
         # What was compared in time is published, so whoever asks again is further.
@@ -94,6 +97,7 @@ def _offer(
     recording: Recording,
     rows: dict[str, RecordingFile],
     known: dict[Contents, Blob],
+    room: Room,
     file: FileBody,
     found: list[str],
 ) -> FileResult:
@@ -105,7 +109,7 @@ def _offer(
     blob = row.blob if row is not None and _is_ready(row, file) else known.get(file.contents)
     if blob is None:
         try:
-            call.bounds.new_bytes(session, call.access, file.size_bytes)
+            room.take(file.contents)
         except RequestRefusedError as err:
             return FileResult(file.path, error=err.message, status=err.status)
     if row is None:
@@ -154,20 +158,32 @@ def _look(
         return {(file.path, file.contents): one for file, one in zip(waiting, pool.map(look, waiting), strict=True)}
 
 
-def _publish(session: Session, call: Call, recording: Recording, subject: str, looked: Sequence[_Looked]) -> list[str]:
+def _publish(
+    session: Session, call: Call, recording: Recording, subject: str, looked: Sequence[_Looked]
+) -> tuple[list[str], list[tuple[_Looked, FileResult]]]:
+    """Name what was looked at; the objects that are spare now, and the files that the account has no room for."""
     rows = _rows(session, recording, [one.file for one in looked])
     lock_contents(session, call.access)
     known = call.readable_blobs(session, {one.file.sha256 for one in looked})
     uploads = _uploads(session, [one.upload.object_key for one in looked])
     spare: list[str] = []
     opened: list[tuple[_Looked, FileUpload, RecordingFile]] = []
+    too_much: list[tuple[_Looked, FileResult]] = []
+    room = call.bounds.room(session, call.access)
     for one in looked:
         upload, row = uploads.get(one.upload.object_key), rows.get(one.file.path)
         if upload is None or row is None or upload.completed_at is not None:
             # Another request completed or removed it meanwhile.
             spare += one.upload.leftovers(None)
-        else:
-            opened.append((one, upload, row))
+            continue
+        try:
+            if one.file.contents not in known:
+                room.take(one.file.contents)
+        except RequestRefusedError as err:
+            spare += one.upload.leftovers(None)
+            too_much.append((one, FileResult(one.file.path, error=err.message, status=err.status)))
+            continue
+        opened.append((one, upload, row))
     adopt_all(session, call.access, [one.upload for one, _, _ in opened], known)
     for one, upload, row in opened:
         blob = known[one.upload.contents]
@@ -182,9 +198,9 @@ def _publish(session: Session, call: Call, recording: Recording, subject: str, l
         size_bytes = sum(file.size_bytes for file in done)
         call.note(session, Action.COMPLETED, subject, [file.path for file in done], size_bytes)
     session.flush()
-    if _names_info(one.file for one in looked):
+    if _names_info(done):
         commit_working_set(session, recording)
-    return spare
+    return spare, too_much
 
 
 def _register(call: Call, recording: Recording, file: FileBody) -> FileUpload:

@@ -19,7 +19,7 @@ from noeira_tui.service.database import Database
 from noeira_tui.service.logs import JsonLines, PlainLines, with_fields
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.store import ObjectStore, StoreError
-from tests.support.service_client import Caller, facts
+from tests.support.service_client import Caller, facts, put
 from tests.support.service_fixture import RunningService, running_service
 from tests.support.service_process import start
 
@@ -207,6 +207,28 @@ def test_bytes_are_bounded(bounded: Caller) -> None:
     httpx.put(registered["upload_url"], content=b"z").raise_for_status()
     assert bounded.complete("d-v1", b"z").status_code == 403
     assert bounded.get("/datasets/d-v1").status_code == 409
+
+
+def test_files_of_one_request_and_open_uploads_count_together(bounded: Caller) -> None:
+    bounded.put("/projects/p")
+    rec = "/projects/p/datasets/d"
+    bounded.put(rec, json={})
+    contents = {"a": b"a" * 80, "b": b"b" * 70, "c": b"c" * 60}
+    batch = {"files": [{"path": path, **facts(data)} for path, data in contents.items()]}
+    rows = bounded.post(f"{rec}/files/batch", json=batch).json()["files"]
+    assert ["error" in row for row in rows] == [False, False, True]
+    for row in rows[:2]:
+        put(row["upload_url"], contents[row["path"]])
+    # Offered while there is room, and sent when there is none any more.
+    third = bounded.offer(rec, "c", contents["c"]).json()
+    put(third["upload_url"], contents["c"])
+    assert bounded.finish(rec, "a", contents["a"]).status_code == 200
+    assert bounded.finish(rec, "b", contents["b"]).status_code == 200
+    refused = bounded.finish(rec, "c", contents["c"])
+    assert refused.status_code == 403 and "150" in refused.json()["error"]
+    assert {path: row["status"] for path, row in bounded.files(rec).items()} == {
+        "a": "ready", "b": "ready", "c": "pending",
+    }  # fmt: skip
 
 
 def test_settings_come_from_flags_then_the_environment() -> None:

@@ -126,7 +126,7 @@ def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> J
         lock_contents(session, call.access)
         known = call.readable_blobs(session, [contents.sha256])
         if contents not in known:
-            call.bounds.new_bytes(session, call.access, contents.size_bytes)
+            call.bounds.room(session, call.access).take(contents)
         blob = adopt(session, call.access, looked, known)
         row = session.scalars(_by_id(call, dataset_id)).one()
         row.blob_pk, row.updated_at = blob.pk, now()

@@ -70,7 +70,7 @@ def offer_definition(call: Authorised, slug: str, body: DefinitionBody) -> JSONR
             return unchanged
         if row is None:
             call.bounds.new_definition(session, project)
-        call.bounds.new_bytes(session, call.access, body.size_bytes)
+        call.bounds.room(session, call.access).take(body.contents)
         object_key = fresh_object_key(body.path)
         session.add(
             FileUpload(
@@ -115,6 +115,8 @@ def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Js
                 raise RequestRefusedError(409, "Completed meanwhile by another request", current_sha256=_digest(row))
             lock_contents(session, call.access)
             known = call.readable_blobs(session, [body.sha256])
+            if body.contents not in known:
+                call.bounds.room(session, call.access).take(body.contents)
             blob = adopt(session, call.access, looked, known)
             opened[looked.object_key].completed_at = now()
             _swap(session, call, project, row, body.path, blob)
