@@ -68,14 +68,17 @@ def ldlj(moved: Motion) -> float | None:
     peak = float(moved.speed.max())
     if peak < _STILL or total < _STILL:
         return None
-    return -math.log(max(total**3 / peak**2 * (moved.squared_jerk * moved.dt), _FLOOR))
+    # Products, since powers of Python's numbers raise where products overflow to infinity.
+    return -math.log(max(total * total * total / (peak * peak) * (moved.squared_jerk * moved.dt), _FLOOR))
 
 
 def mean_step(timestamps: Floats | None, fps: float) -> float:
-    """Seconds between frames: the mean of the timestamps' steps, else 1/fps."""
-    if timestamps is None or len(timestamps) < 2:
-        return 1.0 / fps
-    return float(np.diff(timestamps).mean())
+    """Seconds between frames: the mean of the timestamps' steps, else (none, or not all of them numbers) 1/fps."""
+    if timestamps is not None and len(timestamps) > 1:
+        step = float(np.diff(timestamps).mean())
+        if math.isfinite(step):
+            return step
+    return 1.0 / fps
 
 
 def jitter_ratio(timestamps: Floats) -> float | None:

@@ -28,11 +28,11 @@ def sparc(speed: Floats, dt: float) -> float | None:
     if len(speed) < _LEAST_FRAMES or not dt > 0 or float(speed.max()) < _STILL:
         return None
     size = 1 << (math.ceil(math.log2(len(speed))) + _PADDING)
+    spacing = 1.0 / (size * dt)
     amplitude = np.abs(np.fft.rfft(speed, size))
     amplitude /= amplitude.max()
-    spacing = 1.0 / (size * dt)
     audible = np.flatnonzero(amplitude >= _AUDIBLE)
-    if not len(audible):
+    if not len(audible) or not 0 < spacing < math.inf:
         return None
     cut = min(float(audible[-1]) * spacing, _HIGHEST_HZ)
     last = min(int(cut / spacing) + 1, len(amplitude) - 1)
