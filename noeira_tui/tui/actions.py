@@ -41,6 +41,7 @@ _DIALOG = frozenset({Place.DIALOG})
 _GO_TO_PANES = "This works on recordings, datasets and asset packs: press 1, 2 or 3."
 _GO_TO_SENDABLE = "This works on recordings and datasets of the catalog: press 1 or 2."
 _GO_TO_PROJECTS = "This works on recordings: press 1."
+_ONLY_FOLDED = "Only a project's recordings are folded away: press 1."
 _GO_TO_PACKS = "This works on asset packs: press 3."
 
 ACTIONS: tuple[Action, ...] = (
@@ -104,8 +105,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("bottom", ("end", "G"), "bottom", "Last row.", Group.MOVE),
     Action("page_down", ("pagedown", "ctrl+d"), "page down", "One page on.", Group.MOVE),
     Action("page_up", ("pageup", "ctrl+u"), "page up", "One page back.", Group.MOVE),
-    Action("fold", ("left", "h"), "fold", "Hide a project's recordings.", Group.MOVE),
-    Action("unfold", ("right", "l"), "unfold", "Show a project's recordings.", Group.MOVE),
+    Action("fold", ("left", "h"), "fold", "Hide a project's recordings.", Group.MOVE, places=_PROJECTS,
+           elsewhere=_ONLY_FOLDED),
+    Action("unfold", ("right", "l"), "unfold", "Show a project's recordings.", Group.MOVE, places=_PROJECTS,
+           elsewhere=_ONLY_FOLDED),
     Action("jump", ("f",), "jump", "Show a letter beside every row in sight; type it to go there.", Group.MOVE),
     Action("previous_visit", ("[", "backspace"), "back to", "The thing you were at before.", Group.MOVE,
            reason=reasons.why_no_way_back),

@@ -56,7 +56,7 @@ class Freeing:
         work = self._screen.background
         name = name_of(views[0]) if len(views) == 1 else figures.count(len(views), "copy", "copies")
         work.start(
-            "comparing with the service:",
+            "comparing",
             name,
             lambda: [self._proof(view) for view in views],
             self._proven,

@@ -67,6 +67,9 @@ def _key(text: str, action_id: str, place: str) -> str:
     modifiers, rest = re.fullmatch(f"({_MODIFIERS})(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     lowered = rest.lower() if len(rest) > 1 else rest
     name = _SPELLED.get(lowered, lowered)
+    if "ctrl+" in modifiers:
+        # A terminal does not tell ctrl+h from ctrl+H.
+        name = name.lower()
     if len(name) == 1 and name.isprintable() and name != " ":
         name = _character_to_key(name)
     elif not (name in _NAMED or re.fullmatch("f([1-9]|1[0-9]|2[0-4])", name)):
