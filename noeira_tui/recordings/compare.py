@@ -159,7 +159,7 @@ def _file_here(
         return FileComparison(file.path, state, file.size_bytes, digest, reason, row is None)
 
     if not file.complete:
-        return told(FileState.HELD, reason=file.reason)
+        return told(FileState.HELD, reason=file.obstacle or file.reason)
     if row is None:
         return told(FileState.AHEAD, digest_of(folder / file.path))
     digest = digest_of(folder / file.path)
