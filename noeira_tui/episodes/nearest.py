@@ -18,7 +18,7 @@ from noeira_tui.episodes.twins import find_twins
 NEIGHBOURS = 5
 _DENSE = 1024
 _DISTANCES = 1 << 18
-_PAIRS = 1 << 21
+_DIFFERENCES = 1 << 21
 _RING = 8
 _WIDEST_RING = 64
 _SMALL_PRODUCT = 1 << 18
@@ -126,12 +126,14 @@ class _Query:
         assert self._best is not None
         near = self._frames[:NEIGHBOURS]
         sure = self._best[NEIGHBOURS] - self._best[NEIGHBOURS - 1] > self._doubt
-        if not sure.all():
-            open_rows = np.flatnonzero(~sure)
-            step = max(_PAIRS // (sum(map(len, self._met)) * self._width), 1)
-            for start in range(0, len(open_rows), step):
-                rows = open_rows[start : start + step]
-                near[:, rows] = self._decided(rows)
+        waiting = [] if sure.all() else [np.flatnonzero(~sure)]
+        while waiting:
+            rows = waiting.pop()
+            decided = self._decided(rows)
+            if decided is None:
+                waiting += [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+            else:
+                near[:, rows] = decided
         return near
 
     def _apart(self, rows: Indices, frames: Indices) -> Floats:
@@ -161,13 +163,22 @@ class _Query:
         distances[own, place[own]] = np.inf
         return distances
 
-    def _decided(self, rows: Indices) -> Indices:
-        """The 5 nearest of rows that are in doubt, by the differences, then by the frame's number."""
+    def _decided(self, rows: Indices) -> Indices | None:
+        """The 5 nearest of rows that are in doubt, by the differences, then by the frame's number.
+
+        None when that would be too many differences at once.
+        """
         assert self._best is not None
         bound = (self._best[NEIGHBOURS - 1, rows] + self._doubt)[:, None]
-        pairs = [(frames, *np.nonzero(self._apart(rows, frames) <= bound)) for frames in self._met]
-        row = np.concatenate([row for _, row, _ in pairs])
-        frame = np.concatenate([frames[column] for frames, _, column in pairs])
+        many = max(_DIFFERENCES // self._width, 1)
+        found: list[tuple[Indices, Indices]] = []
+        for frames in self._met:
+            row, column = np.nonzero(self._apart(rows, frames) <= bound)
+            many -= len(row)
+            if many < 0 and len(rows) > 1:
+                return None
+            found.append((row, frames[column]))
+        row, frame = (np.concatenate(parts) for parts in zip(*found, strict=True))
         away = self._states[self._asked[rows[row]]] - self._states[frame]
         order = np.lexsort((frame, np.add.reduce(np.square(away, out=away), axis=1), row))
         first = np.searchsorted(row[order], np.arange(len(rows)))
