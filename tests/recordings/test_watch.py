@@ -102,7 +102,8 @@ def test_it_writes_and_locks_nothing_in_the_folder(box: MirrorBox) -> None:
 def test_an_idle_watch_asks_nothing_and_hashes_nothing(box: MirrorBox, monkeypatch: pytest.MonkeyPatch) -> None:
     box.record(finish=False)
     with Running(box, every_s=0.05) as watch:
-        until(mirrored(box))
+        # Told when the revision is committed too, which is the last request of a pass.
+        until(lambda: watch.told("sent") != [], what="the first pass")
         until(lambda: all(file.stamp for file in watch.mirror.synced.files.values()), what="every digest is proven")
         scans: list[object] = []
         scan = watch_module.scan
