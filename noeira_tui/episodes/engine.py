@@ -20,6 +20,7 @@ READING_THREADS = 4
 """Parts of a remote dataset that are read at the same time in this process, so that nobody waits for the network."""
 _BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _RETRIES = 3
+_CONNECT_S = 10.0
 _UNKNOWN_SLOTS = 16
 
 
@@ -127,7 +128,7 @@ def _cluster(address: str, workers: int | None) -> Iterator[Engine]:
             hint="pip install 'noeira-tui[cluster]'",
         ) from err
     try:
-        client: Any = Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=_CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as err:
         raise UnreachableError(
             f"The Dask scheduler {address} does not answer: {err}.",

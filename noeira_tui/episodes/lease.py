@@ -85,8 +85,7 @@ class Lease:
             if not before:
                 return
             if not told:
-                host = before[0].removeprefix("choosing-").removeprefix("ticket-").partition("-")[2]
-                self._say(f"waiting for another ingest ({host or before[0]}) to finish its turn on the catalog")
+                self._say(f"waiting for another ingest ({_host(before[0])}) to finish its turn on the catalog")
                 told = True
             cancel.sleep(_LOOK_EVERY_S)
 
@@ -132,6 +131,12 @@ class NoLease:
 def _number(ticket: str) -> int:
     text = ticket.split("-")[1]
     return int(text) if text.isdigit() else 0
+
+
+def _host(ticket: str) -> str:
+    """Whose ticket it is: `ticket-NUMBER-HOST-WORD`, or `choosing-HOST-WORD` while it is drawn."""
+    kind, _, rest = ticket.partition("-")
+    return (rest.partition("-")[2] if kind == "ticket" else rest).rpartition("-")[0]
 
 
 def honours_conditional_put(place: BucketPlace) -> bool:
