@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import secrets
 import threading
@@ -87,14 +88,16 @@ def check(service: ServeProcess, done: dict[str, str], files: dict[str, str]) ->
 def test_killing_the_service_under_uploads(tmp_path: Path, rounds: int) -> None:
     done: dict[str, str] = {}
     files: dict[str, str] = {}
-    dice = random.Random(rounds)
+    seed = int(os.environ.get("KILLED_SEED") or secrets.randbelow(10**6))
+    print(f"KILLED_SEED={seed}")
+    dice = random.Random(seed)
     service = start(tmp_path)
     try:
         with Caller(service.url, service.key) as call:
             call.put("/projects/p")
             call.put("/projects/p/datasets/d", json={})
         for number in range(rounds):
-            pushers = Pushers(service, number)
+            pushers = Pushers(service, seed + number)
             pushers.wait_for(dice.randrange(1, 25))
             service.kill()
             pushers.join()

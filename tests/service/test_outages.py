@@ -3,6 +3,7 @@ get through, nothing that was acknowledged is lost, and nothing is ready without
 
 from __future__ import annotations
 
+import os
 import random
 import secrets
 import signal
@@ -115,50 +116,87 @@ def wait_for(pushers: Stubborn, more: int) -> None:
         time.sleep(0.02)
 
 
+class World:
+    """A service with its database and store, each of which can be ended and started again, and clients that push on."""
+
+    def __init__(self, folder: Path, postgres: Postgres, minio: Minio, workers: int) -> None:
+        self.postgres, self.minio = postgres, minio
+        self.fields = {
+            "database_url": postgres.database("catalog"),
+            "s3_endpoint": minio.endpoint,
+            "s3_bucket": "outages",
+            "workers": workers,
+        }
+        self.service = start(folder, **self.fields)
+        self.call = Caller(self.service.url, self.service.key)
+        self.call.put("/projects/p")
+        self.call.put(RECORDING, json={})
+        self.pushers = Stubborn(self.service.url, self.service.key)
+
+    def end(self, what: str) -> None:
+        if what == "store":
+            self.minio.kill()
+        elif what == "database":
+            self.postgres.stop(signal.SIGQUIT)
+        else:
+            self.service.kill()
+
+    def start(self, what: str) -> None:
+        if what == "store":
+            self.minio.start()
+        elif what == "database":
+            self.postgres.start()
+        else:
+            self.service = restarted(self.service, self.fields)
+
+    def look_at_outage(self, what: str) -> None:
+        """What the service says while only this is gone."""
+        if what == "store":
+            answer = self.call.get("/readyz")
+            assert (answer.status_code, answer.json()["object_store"]) == (503, "no answer")
+        elif what == "database":
+            answer = self.call.get("/datasets")
+            assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
+            assert self.call.get("/healthz").status_code == 200
+
+
+def outages(dice: random.Random) -> list[list[str]]:
+    """One round: each part alone, in any order, and two of them at once; a service cannot start without the others."""
+    parts = ["store", "database", "service"]
+    found = [[part] for part in dice.sample(parts, 3)]
+    found.insert(dice.randrange(4), dice.sample(parts, 2))
+    return found
+
+
 @pytest.mark.parametrize(("rounds", "workers"), [(1, 1), pytest.param(5, 2, marks=pytest.mark.slow)])
 def test_clients_get_through_every_outage(
     tmp_path: Path, own_postgres: Postgres, own_minio: Minio, rounds: int, workers: int
 ) -> None:
-    fields = {
-        "database_url": own_postgres.database("catalog"),
-        "s3_endpoint": own_minio.endpoint,
-        "s3_bucket": "outages",
-        "workers": workers,
-    }
-    service = start(tmp_path, **fields)
-    with Caller(service.url, service.key) as call:
-        call.put("/projects/p")
-        call.put(RECORDING, json={})
-    pushers = Stubborn(service.url, service.key)
-    threads = pushers.start(0)
+    seed = int(os.environ.get("OUTAGES_SEED") or secrets.randbelow(10**6))
+    print(f"OUTAGES_SEED={seed}")
+    dice = random.Random(seed)
+    world = World(tmp_path, own_postgres, own_minio, workers)
+    threads = world.pushers.start(0)
     try:
-        for _ in range(rounds):
-            wait_for(pushers, 5)
-            own_minio.kill()
-            with Caller(service.url, service.key) as call:
-                answer = call.get("/readyz")
-                assert (answer.status_code, answer.json()["object_store"]) == (503, "no answer")
-            own_minio.start()
-            wait_for(pushers, 5)
-            own_postgres.stop(signal.SIGQUIT)
-            with Caller(service.url, service.key) as call:
-                answer = call.get("/datasets")
-                assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
-                assert call.get("/healthz").status_code == 200
-            own_postgres.start()
-            wait_for(pushers, 5)
-            service.kill()
-            service = restarted(service, fields)
-            wait_for(pushers, 5)
+        for gone in (one for _ in range(rounds) for one in outages(dice)):
+            wait_for(world.pushers, dice.randrange(1, 6))
+            for part in gone:
+                world.end(part)
+            if len(gone) == 1:
+                world.look_at_outage(gone[0])
+            for part in sorted(gone, key=lambda part: (part == "service", dice.random())):
+                world.start(part)
+        wait_for(world.pushers, 5)
     finally:
-        pushers.stop.set()
+        world.pushers.stop.set()
         for thread in threads:
             thread.join(60)
-        service.kill()
-    assert not pushers.defects
-    service = restarted(service, fields)
+        world.call.close()
+        world.service.kill()
+    assert not world.pushers.defects
+    service = restarted(world.service, world.fields)
     try:
-        check(service, pushers.done, pushers.files)
+        check(service, world.pushers.done, world.pushers.files)
     finally:
         service.kill()
 
