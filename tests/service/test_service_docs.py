@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
+import tomllib
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,9 @@ import yaml
 
 from noeira_tui.cli.main import build
 from noeira_tui.service.config import ENVIRONMENT_PREFIX, ServiceConfig
+from noeira_tui.service.database import Database
 from tests.support.commandline import CommandLine
+from tests.support.service_fixture import RunningService
 from tests.support.service_process import start
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -111,6 +117,56 @@ def test_the_compose_file_names_real_settings_and_ready_files() -> None:
     dockerfile = (DEPLOY / "Dockerfile").read_text()
     told = dict(re.findall(rf"({ENVIRONMENT_PREFIX}[A-Z_]+)=(\S+)", dockerfile))
     assert ServiceConfig.load(told).listens_everywhere
+
+
+def test_the_composed_database_has_a_connection_for_every_process() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    allowed = int(re.findall(r"max_connections=(\d+)", services["postgres"]["command"])[0])
+    options = Database("postgresql://nobody@localhost/none")._options()
+    each = options["pool_size"] + options["max_overflow"]
+    assert (int(services["catalog"]["environment"]["NOEIRA_SERVICE_WORKERS"]) + 1) * each < allowed
+    assert f"up to {each} connections" in (CHECKOUT / "docs" / "service-postgres.md").read_text("utf-8")
+
+
+def test_the_compose_file_asks_for_every_secret_and_starts_nothing_without() -> None:
+    text = (DEPLOY / "compose.yaml").read_text()
+    variables = set(re.findall(r"\$\{(\w+)", text))
+    assert variables == set(re.findall(r"\$\{(\w+):\?set \1\}", text)), "a variable that is not set stops it"
+    assert not re.search(r"PASSWORD: +[^$]", text)
+    caddy = (DEPLOY / "Caddyfile").read_text()
+    assert set(re.findall(r"\{\$(\w+)\}", caddy)) <= set(yaml.safe_load(text)["services"]["proxy"]["environment"])
+    targets = re.findall(r"reverse_proxy (\w+):", caddy)
+    assert set(targets) <= set(yaml.safe_load(text)["services"])
+    assert caddy.count("{") == caddy.count("}")
+
+
+def test_the_image_is_built_from_files_that_are_there_and_starts_a_command_that_is() -> None:
+    lines = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+    told = {line.split(" ", 1)[0]: line.split(" ", 1)[1].strip() for line in lines if line.strip()}
+    assert set(told) == {
+        "FROM", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "ENV", "HEALTHCHECK", "ENTRYPOINT", "CMD",
+    }  # fmt: skip
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
+    extras = re.findall(r"\[([\w,]+)\]", told["RUN"])[0].split(",")
+    assert set(extras) <= set(project["project"]["optional-dependencies"])
+    assert json.loads(told["ENTRYPOINT"])[0] in project["project"]["scripts"]
+    assert "serve" in json.loads(told["CMD"]) and options("serve")
+    kept = [line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")]
+    assert all((CHECKOUT / name).exists() for name in kept)
+    needed = {"noeira_tui", "styles", "pyproject.toml", "constraints.txt", project["project"]["readme"]}
+    assert needed | set(project["project"]["license-files"]) == set(kept)
+    python = told["FROM"].partition(":")[2].partition("-")[0]
+    assert f"Programming Language :: Python :: {python}" in project["project"]["classifiers"]
+
+
+def test_the_health_check_of_the_image_tells_ready_from_not(catalog: RunningService) -> None:
+    line = re.findall(r"CMD (\[\"python\".*\])", (DEPLOY / "Dockerfile").read_text())[0]
+    program, *arguments = json.loads(line)
+    assert program == "python"
+    environ = {**os.environ, "no_proxy": "127.0.0.1"}
+    for port, code in ((catalog.url.rpartition(":")[2], 0), ("1", 1)):
+        words = [argument.replace("8787", port) for argument in arguments]
+        assert subprocess.run([sys.executable, *words], capture_output=True, env=environ).returncode == code
 
 
 def test_the_environment_file_is_one_that_serve_takes() -> None:
