@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,9 @@ class Axis:
     high: float
 
     def place(self, share: float) -> float:
-        """The number at a share of the way from `low` to `high`."""
-        return self.low + (self.high - self.low) * share
+        """The number at a share of the way from `low` to `high`; what is next to nothing beside them is zero."""
+        number = self.low + (self.high - self.low) * share
+        return 0.0 if abs(number) < 1e-4 * (self.high - self.low) else number
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,3 @@ def number_text(value: float, width: int = 7) -> str:
         if len(text) <= width:
             return "0" if text in {"-0", "0"} else text
     return f"{value:.0e}"
-
-
-def ramp(colours: Sequence[str], number: int) -> str:
-    """The colour of a curve by its number."""
-    return colours[number % len(colours)]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NAMED_TASKS = 5
 _LABEL = 13
+_SHORT_LABEL = 9
 
 
 def section_bar(counts: Mapping[Section, str], active: Section, width: int, glyphs: Glyphs) -> Line:
@@ -45,10 +46,10 @@ def section_bar(counts: Mapping[Section, str], active: Section, width: int, glyp
     return cut_line(pieces(names=False, told=False), width, glyphs)
 
 
-def _fact(label: str, value: str, width: int, look: str = "") -> list[Line]:
-    parts = wrap(value, max(8, width - _LABEL))
-    first: Line = ((label.ljust(_LABEL), "faint"), (parts[0], look))
-    return [first, *(((" " * _LABEL, ""), (part, look)) for part in parts[1:])]
+def _fact(label: str, value: str, width: int, look: str = "", *, label_width: int = _LABEL) -> list[Line]:
+    parts = wrap(value, max(8, width - label_width))
+    first: Line = ((label.ljust(label_width), "faint"), (parts[0], look))
+    return [first, *(((" " * label_width, ""), (part, look)) for part in parts[1:])]
 
 
 def summary(
@@ -63,7 +64,7 @@ def summary(
     lines += _fact("frames", _told(info.total_frames), width)
     if info.fps:
         length = "" if info.total_frames is None else f" {glyphs.dot} {show_duration(info.total_frames / info.fps)}"
-        lines += _fact("frames/s", f"{info.fps:g}{length}", width)
+        lines += _fact("fps", f"{info.fps:g}{length}", width)
     if size_bytes is not None:
         lines += _fact("size", show_size(size_bytes), width)
     lines.append(())
@@ -261,17 +262,19 @@ def episode_line(episode: Episode, digits: int, fps: float | None, width: int, g
 def about(episode: Episode, fps: float | None, width: int, glyphs: Glyphs) -> list[Line]:
     """Everything the dataset tells of an episode."""
     time = "" if not fps or episode.length is None else f" {glyphs.dot} {episode.length / fps:,.2f} s"
-    lines = _fact("frames", f"{_told(episode.length)}{time}", width)
+    lines = _fact("frames", f"{_told(episode.length)}{time}", width, label_width=_SHORT_LABEL)
     for problem in episode.problems:
-        lines += _fact("problem", f"{clean(problem.code, glyphs)}: {clean(problem.message, glyphs)}", width, "trouble")
+        lines += _fact("problem", clean(problem.message, glyphs), width, "trouble", label_width=_SHORT_LABEL)
     for number, task in enumerate(episode.tasks):
-        lines += _fact("" if number else "task", clean(task, glyphs), width)
-    lines += _fact("data", clean(episode.data_file or glyphs.none, glyphs), width, "quiet")
+        lines += _fact("" if number else "task", clean(task, glyphs), width, label_width=_SHORT_LABEL)
+    room = max(8, width - _SHORT_LABEL)
+    files = [("data", cut_middle(clean(episode.data_file or glyphs.none, glyphs), room, glyphs), "quiet")]
     for camera, span in episode.videos.items():
         at = "" if span.from_s is None or span.to_s is None else f"  {span.from_s:.2f} {glyphs.dash} {span.to_s:.2f} s"
-        lines += _fact("video", f"{clean(camera, glyphs)}{at}", width, "quiet")
-        lines.append(((" " * _LABEL, ""), (cut_middle(clean(span.file, glyphs), width - _LABEL, glyphs), "faint")))
-    return lines
+        name = cut_middle(clean(camera, glyphs), max(8, room - cell_len(at)), glyphs)
+        files.append(("video", f"{name}{at}", "quiet"))
+        files.append(("", cut_middle(clean(span.file, glyphs), room, glyphs), "faint"))
+    return [*lines, *(((label.ljust(_SHORT_LABEL), "faint"), (value, look)) for label, value, look in files)]
 
 
 def brief_episode(episode: Episode, fps: float | None, width: int, glyphs: Glyphs) -> Line:

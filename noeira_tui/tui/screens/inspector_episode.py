@@ -99,7 +99,7 @@ class EpisodeLook:
     def read(self) -> None:
         """Read the episode's numbers, and what is known of their quality."""
         episode, screen, quality_of = self.episode, self._screen, self._quality_of
-        if episode is None or not self._is_seen:
+        if episode is None or not self.is_seen:
             return
         self.failures.pop(Lane.PLOT, None)
         uri = screen.uri
@@ -262,7 +262,7 @@ class EpisodeLook:
         self._view.call_after_refresh(self._paint_about)
 
     @property
-    def _is_seen(self) -> bool:
+    def is_seen(self) -> bool:
         """Whether more than the list is in sight."""
         return self._view.display and (self.shown.zoomed or self._view.size.width >= BESIDE_FROM)
 
@@ -283,7 +283,9 @@ class EpisodeLook:
         if curves is not None:
             plot.show(curves, self.dimension, self.frame)
         elif failure is not None:
-            plot.tell(tuple(inspector_lines.error(failure, width, glyphs)))
+            # Told once: in the first of the two that is shown.
+            first = plot is (self._view.state if self.shown.state else self._view.action)
+            plot.tell(tuple(inspector_lines.error(failure, width, glyphs)) if first else ())
         elif self.series is not None:
             plot.tell((((f"The episode has no {what}.", "quiet"),),))
         elif self.episode is not None:

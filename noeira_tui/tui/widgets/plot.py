@@ -130,7 +130,7 @@ class Plot(Widget):
             # Always as wide: the lines do not change their number while the cursor moves.
             value = canvas.number_text(float(curves.values[frame, number])).ljust(7)
             name = cut(curves.names[number], 18, self._glyphs)
-            piece = (f"{name} {value}", canvas.ramp(COLOURS, number))
+            piece = (f"{name} {value}", COLOURS[number % len(COLOURS)])
             more = f"+{len(shown) - place}"
             last = len(lines) == (MAX_LEGEND_LINES if self.size.height >= TWO_LINES_FROM else 1)
             room = width - width_of(lines[-1]) - (len(more) + 2 if last else 0)
@@ -149,7 +149,7 @@ class Plot(Widget):
         finite = column[np.isfinite(column)]
         value = canvas.number_text(float(column[frame]))
         name = cut(curves.names[number], max(8, self.size.width - 50), self._glyphs)
-        pieces: list[Piece] = [(f"{name} {value}", canvas.ramp(COLOURS, number))]
+        pieces: list[Piece] = [(f"{name} {value}", COLOURS[number % len(COLOURS)])]
         if finite.size:
             told = {"min": finite.min(), "mean": finite.mean(), "max": finite.max()}
             for word, figure in told.items():
@@ -208,7 +208,7 @@ class Plot(Widget):
         cursor, shown = self._cursor_cell(), self._shown()
         text, owners = cells.rows[row], cells.owners[row]
         for cell, character in enumerate(text):
-            style = base if owners[cell] < 0 else base + looks[canvas.ramp(COLOURS, shown[owners[cell]])]
+            style = base if owners[cell] < 0 else base + looks[COLOURS[shown[owners[cell]] % len(COLOURS)]]
             if cell == cursor:
                 style = style + looks["cursor"]
             segments.append(Segment(character, style))
