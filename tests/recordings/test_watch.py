@@ -91,6 +91,26 @@ def test_it_follows_a_recorder_and_ends_with_it(box: MirrorBox) -> None:
     assert watch.events[-1].event == "finished"
 
 
+def test_a_slow_transfer_does_not_keep_the_next_episode_waiting(
+    box: MirrorBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = box.record(finish=False)
+    slowly = threading.Event()
+    original = send.upload
+
+    def upload(*args: object, **kwargs: object) -> object:
+        slowly.wait(0.5)
+        return original(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(send, "upload", upload)
+    with Running(box, every_s=60) as watch:
+        until(lambda: watch.told("sent") != [], what="the first pass")
+        slowly.set()
+        assert watch.told("sent")[0].outcome.elapsed_s > 0.5  # type: ignore[union-attr]
+        recorder.record()
+        until(mirrored(box), what="the next episode", deadline_s=9)
+
+
 def test_it_writes_and_locks_nothing_in_the_folder(box: MirrorBox) -> None:
     box.record()
     before = everything(box.folder)
