@@ -82,12 +82,14 @@ def _remove_leftovers(data_dir: Path) -> None:
 
 def _serve(listening: socket.socket, data_dir: Path) -> None:
     import uvicorn
+    from starlette.middleware import Middleware
 
     os.environ["NANIO_DATA_DIR"] = str(data_dir)
     from nanio.app import build_app
 
     from noeira_tui.service.shelf import Shelf
     from noeira_tui.service.storeguard import StoreGuard
+    from noeira_tui.service.storeranges import Ranges
 
     class Store(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -98,6 +100,8 @@ def _serve(listening: socket.socket, data_dir: Path) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     app = build_app()
     app.state.storage = Shelf(data_dir)
+    # Behind the check of signatures.
+    app.user_middleware.append(Middleware(Ranges, folder=data_dir))
     config = uvicorn.Config(
         StoreGuard(app),
         http=http_protocol(),

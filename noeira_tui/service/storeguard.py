@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs
+from collections.abc import Sequence
+from urllib.parse import parse_qsl
 
 from nanio.errors import AccessDenied, EntityTooLarge, S3Error
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,8 +21,9 @@ _ANSWER_HEADERS = (
 class StoreGuard:
     """The outermost layer of the store.
 
-    A presigned URL permits one plain request: with a header such as `x-amz-copy-source` that its signature does not
-    cover, whoever may write one object could read any other one. And one PUT carries at most 5 GiB, as everywhere.
+    A presigned URL permits one plain request: with a header such as `x-amz-copy-source`, which its signature does not
+    cover, whoever may write one object could read any other one. nanio does not see parameters without a value either.
+    And one PUT carries at most 5 GiB, as everywhere.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -33,7 +35,7 @@ class StoreGuard:
             return
         refusal = _refusal(scope)
         if refusal is not None:
-            await _answer(refusal, send)
+            await answer_xml(refusal.http_status, refusal.to_xml(), send)
             return
 
         async def sending(message: Message) -> None:
@@ -45,10 +47,12 @@ class StoreGuard:
 
 
 def _refusal(scope: Scope) -> S3Error | None:
-    query = parse_qs(scope["query_string"].decode("latin-1"))
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     headers: list[tuple[bytes, bytes]] = scope["headers"]
-    if "X-Amz-Signature" in query:
-        signed = query.get("X-Amz-SignedHeaders", [""])[0].lower().split(";")
+    if any(name == "X-Amz-Signature" for name, _ in query):
+        if any(not value for _, value in query):
+            return AccessDenied("There were parameters present in the request which were not signed")
+        signed = next((value for name, value in query if name == "X-Amz-SignedHeaders"), "").lower().split(";")
         for name, _ in headers:
             if name.startswith(b"x-amz-") and name != _UNSIGNED and name.decode("latin-1") not in signed:
                 return AccessDenied("There were headers present in the request which were not signed")
@@ -58,8 +62,8 @@ def _refusal(scope: Scope) -> S3Error | None:
     return None
 
 
-async def _answer(refusal: S3Error, send: Send) -> None:
-    body = refusal.to_xml()
-    headers = [(b"content-type", b"application/xml"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": refusal.http_status, "headers": headers})
+async def answer_xml(status: int, body: bytes, send: Send, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    """An error as S3 tells it."""
+    told = [(b"content-type", b"application/xml"), (b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": told})
     await send({"type": "http.response.body", "body": body})

@@ -32,6 +32,47 @@ def test_an_upload_url_copies_nothing(catalog: RunningService, call: Caller, nam
     assert call.complete(f"{name}-v1", b"plain").status_code == 200
 
 
+@pytest.mark.parametrize("parameter", ["uploads", "uploadId=", "acl", "x=1"])
+def test_a_url_takes_no_further_parameters(call: Caller, name: str, parameter: str) -> None:
+    upload = call.push(name, b"data")["upload_url"]
+    download = call.get(f"/datasets/{name}-v1").json()["download_url"]
+    assert anyone().get(f"{download}&{parameter}").status_code == 403
+    assert anyone().put(f"{upload}&{parameter}", content=b"other").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "body", "told"),
+    [
+        ("bytes=0-0", 206, b"0", "bytes 0-0/10"),
+        ("bytes=3-", 206, b"3456789", "bytes 3-9/10"),
+        ("bytes=5-100", 206, b"56789", "bytes 5-9/10"),
+        ("bytes=-3", 206, b"789", "bytes 7-9/10"),
+        ("bytes=-30", 206, b"0123456789", "bytes 0-9/10"),
+        ("bytes=10-", 416, None, "bytes */10"),
+        ("bytes=-0", 416, None, "bytes */10"),
+        ("bytes=5-3", 200, b"0123456789", None),
+        ("bytes=0-1,4-5", 200, b"0123456789", None),
+        ("lines=1-2", 200, b"0123456789", None),
+    ],
+)
+def test_ranges(call: Caller, asked: str, status: int, body: bytes | None, told: str | None) -> None:
+    if call.get("/datasets/ranges-v1").status_code == 404:
+        call.push("ranges", b"0123456789")
+    url = call.get("/datasets/ranges-v1").json()["download_url"]
+    answer = anyone().get(url, headers={"Range": asked})
+    assert (answer.status_code, answer.headers.get("Content-Range")) == (status, told)
+    assert body is None or (answer.content, answer.headers["Content-Length"]) == (body, str(len(body)))
+    # Without a signature nobody learns a size.
+    assert anyone().get(url.partition("?")[0], headers={"Range": "bytes=10-"}).status_code == 403
+
+
+def test_a_range_of_nothing(call: Caller, name: str) -> None:
+    call.push(name, b"")
+    url = call.get(f"/datasets/{name}-v1").json()["download_url"]
+    assert anyone().get(url).content == b""
+    assert anyone().get(url, headers={"Range": "bytes=0-"}).status_code == 416
+
+
 def test_a_browser_runs_nothing_of_what_was_uploaded(call: Caller, name: str) -> None:
     upload = call.register(name, filename="page.html")["upload_url"]
     page = b"<script>alert(1)</script>"
