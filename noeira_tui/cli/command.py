@@ -40,13 +40,13 @@ class Cli:
 
     def __init__(self, output: Output, root: Path | None, env_file: Path | None) -> None:
         self.output = output
-        self._root = root
-        self._env_file = env_file
+        self.root = root
+        self.env_file = env_file
 
     @cached_property
     def settings(self) -> Settings:
         """The settings of this call. Raises ConfigError."""
-        return Settings.load(root=self._root, env_file=self._env_file)
+        return Settings.load(root=self.root, env_file=self.env_file)
 
 
 def command(app: typer.Typer, name: str) -> Callable[[Callable[Concatenate[Cli, P], int | None]], None]:

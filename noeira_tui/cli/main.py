@@ -25,6 +25,7 @@ from noeira_tui.cli import (
     project,
     serve,
     status,
+    web,
 )
 from noeira_tui.cli.command import EnvFileOption, RootOption
 from noeira_tui.cli.output import Output
@@ -50,6 +51,7 @@ def build() -> typer.Typer:
     ingest.add(app)
     serve.add(app)
     demo.add(app)
+    web.add(app)
     doctor.add(app)
     return app
 

@@ -24,9 +24,17 @@ RESET = (
     "\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"  # line wrap, colours, alternate screen, cursor
 )
 
+PAGE_DRIVER = "noeira_tui.tui.web.driver:PageDriver"
+"""What `TEXTUAL_DRIVER` says to an app that runs in a page of `noeira-tui web`: the browser is its terminal."""
+
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 1.5
 """How long a signalled app may take to end by itself."""
+
+
+def is_page() -> bool:
+    """Whether this app runs in a page and not in a terminal."""
+    return os.environ.get("TEXTUAL_DRIVER") == PAGE_DRIVER
 
 
 class Keeper:

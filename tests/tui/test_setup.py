@@ -381,7 +381,7 @@ def test_opening_asks_only_a_box_without_a_service(root: Path, monkeypatch: pyte
 
     asked: list[tuple[str | None, bool]] = []
 
-    def run(box: object, *, read_only: bool, theme: str | None, asks_for_service: bool) -> int:
+    def run(box: object, *, theme: str | None, asks_for_service: bool, **others: object) -> int:
         asked.append((theme, asks_for_service))
         return 0
 
