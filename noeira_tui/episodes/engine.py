@@ -55,8 +55,8 @@ class Engine:
 
 
 @contextmanager
-def engine_for(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
-    """The engine of a call: the cluster at `scheduler`, else `workers` processes, else this process.
+def engine_for(workers: int | None, scheduler: str | None, *, threads: int = READING_THREADS) -> Iterator[Engine]:
+    """The engine of a call: the cluster at `scheduler`, else `workers` processes, else `threads` of this process.
 
     Raises ConfigError, and UnreachableError when the cluster does not answer.
     """
@@ -67,9 +67,9 @@ def engine_for(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
         with _processes(workers) as engine:
             yield engine
     else:
-        pool = ThreadPoolExecutor(READING_THREADS, "ingest")
+        pool = ThreadPoolExecutor(threads, "ingest")
         try:
-            yield Engine(pool, READING_THREADS, is_here=True)
+            yield Engine(pool, threads, is_here=True)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

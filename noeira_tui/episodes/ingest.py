@@ -13,10 +13,10 @@ from contextlib import ExitStack
 
 from noeira_tui.core.errors import CancelledError, NoeiraError
 from noeira_tui.core.progress import CancelToken, Progress
-from noeira_tui.datasets.source import Resolvers
+from noeira_tui.datasets.source import Resolvers, scheme_of
 from noeira_tui.episodes.commits import Commits
 from noeira_tui.episodes.dataset import DatasetRun, Task, open_run
-from noeira_tui.episodes.engine import Engine, engine_for
+from noeira_tui.episodes.engine import READING_THREADS, Engine, engine_for
 from noeira_tui.episodes.facts import Ingested, IngestFailure
 from noeira_tui.episodes.tables import make_catalog
 from noeira_tui.episodes.work import PartOutcome
@@ -50,7 +50,10 @@ def ingest(
         if executor is not None:
             engine = Engine.around(executor)
         else:
-            engine = stack.enter_context(engine_for(workers, scheduler))
+            # A disk needs no waiting for: more threads would only be in each other's way.
+            is_near = all(scheme_of(uri) in {None, "file"} for uri in uris)
+            threads = 1 if is_near else READING_THREADS
+            engine = stack.enter_context(engine_for(workers, scheduler, threads=threads))
         return work.run(tuple(dict.fromkeys(uri.rstrip("/") or uri for uri in uris)), catalog, engine)
 
 

@@ -139,7 +139,8 @@ class _Gathering:
                     yield _Batch(piece, file, tuple(some))
 
     def _load(self, source: Source, batch: _Batch) -> list[_Loaded]:
-        file = batch.file.on(source)
+        # Only what is remote is read by several threads at once.
+        file = batch.file.on(source) if source.is_remote else batch.file
         try:
             return [_Loaded(batch, Rows(file, self._part.columns, [group.number for group in batch.groups]))]
         except DatasetFileError as err:
