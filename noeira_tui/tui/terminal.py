@@ -27,7 +27,12 @@ RESET = (
 PAGE_DRIVER = "noeira_tui.tui.web.driver:PageDriver"
 """What `TEXTUAL_DRIVER` says to an app that runs in a page of `noeira-tui web`: the browser is its terminal."""
 
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+"""What ends an app from outside. The keys for the last two reach a terminal app as keys; `kill` sends them too."""
+
+PARENT_EVERY_S = 1.0
+"""How often the app looks whether the shell that started it still lives."""
+
 GRACE_S = 1.5
 """How long a signalled app may take to end by itself."""
 
@@ -78,8 +83,10 @@ class Keeper:
 
 @contextmanager
 def kept_terminal(end: Callable[[int], None]) -> Iterator[Keeper]:
-    """Within this, SIGTERM and SIGHUP call `end(exit code)`; whatever happens, the terminal is put back afterwards.
+    """Within this, the signals call `end(exit code)`; whatever happens, the terminal is put back afterwards.
 
+    When the shell that started the app is killed and another one takes the terminal, no signal comes: two programs
+    would share it. That counts as a hang-up.
     A second thread ends the process itself when `end` did not get it to within a moment (a blocked loop, a terminal
     that takes no more output).
     """
@@ -103,9 +110,21 @@ def kept_terminal(end: Callable[[int], None]) -> Iterator[Keeper]:
         # Started with nohup, a hang-up is to be ignored.
         if before[number] is not signal.SIG_IGN:
             signal.signal(number, on_signal)
+    over = threading.Event()
+    threading.Thread(target=_watch_parent, args=(over,), name="noeira-parent", daemon=True).start()
     try:
         yield keeper
     finally:
+        over.set()
         keeper.restore()
         for number, handler in before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+
+
+def _watch_parent(over: threading.Event) -> None:
+    """Hang up when the parent is another one than at the start."""
+    parent = os.getppid()
+    while not over.wait(PARENT_EVERY_S):
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGHUP)
+            return

@@ -7,14 +7,18 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.support.service_process import is_running, until
 
 ROOT = Path(__file__).resolve().parents[2]
 MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
@@ -25,7 +29,7 @@ MUST_BE_ON = {b"25", b"7"}
 class Terminal:
     """The app in a pseudo-terminal of its own, with everything it wrote."""
 
-    def __init__(self, mode: str, env: dict[str, str] | None = None) -> None:
+    def __init__(self, mode: str, env: dict[str, str] | None = None, *, shell: str | None = None) -> None:
         environ = {
             **os.environ,
             "TERM": "xterm-256color",
@@ -37,8 +41,10 @@ class Terminal:
         if env:
             environ.update(env)
         self.pid, self.fd = pty.fork()
+        app = [sys.executable, "-m", "tests.tui.run_fake", mode]
+        command = app if shell is None else ["/bin/sh", "-c", shell.replace("APP", shlex.join(app))]
         if self.pid == 0:
-            os.execve(sys.executable, [sys.executable, "-m", "tests.tui.run_fake", mode], environ)
+            os.execve(command[0], command, environ)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.before = termios.tcgetattr(self.fd)
         self.written = b""
@@ -71,6 +77,13 @@ class Terminal:
         self.written += chunk
         return bool(chunk)
 
+    def drain_while(self, true: Callable[[], bool]) -> None:
+        """Read on as long as something holds."""
+        deadline = time.monotonic() + 30
+        while true():
+            assert time.monotonic() < deadline, "it never ended"
+            self._read()
+
     def assert_restored(self) -> None:
         """Every mode that was switched on is off again, and the line discipline is what it was."""
         last: dict[bytes, bytes] = {}
@@ -83,8 +96,14 @@ class Terminal:
         assert termios.tcgetattr(self.fd)[3] == self.before[3]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("mode", ["plain", "hang", "block"])
+@pytest.mark.parametrize(
+    ("mode", "number"),
+    [
+        *((mode, number) for mode in ("plain", "hang", "block") for number in (signal.SIGTERM, signal.SIGHUP)),
+        ("plain", signal.SIGINT),
+        ("plain", signal.SIGQUIT),
+    ],
+)
 def test_a_signal_puts_the_terminal_back(mode: str, number: signal.Signals) -> None:
     terminal = Terminal(mode)
     terminal.read_until(b"Catalog")
@@ -113,10 +132,56 @@ def test_leaving_puts_the_terminal_back_and_says_that_jobs_go_on() -> None:
     assert b"2 jobs go on without the app" in terminal.written.split(b"\x1b[?1049l")[-1]
 
 
-def test_no_color_writes_no_colour() -> None:
-    terminal = Terminal("plain", {"NO_COLOR": "1"})
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+def test_the_shell_that_leads_the_terminal_is_killed() -> None:
+    # The kernel hangs up: everybody in the foreground hears of it, and the terminal goes with its window.
+    terminal = Terminal("plain", shell="APP; echo never")
+    terminal.read_until(b"hopper-medium-v2")
+    app = child_of(terminal.pid)
+    os.kill(terminal.pid, signal.SIGKILL)
+    terminal.wait()
+    until(lambda: not is_running(app), "the app ends too")
+    assert b"never" not in terminal.written
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+def test_a_shell_inside_another_is_killed_and_the_outer_one_gets_its_terminal_back() -> None:
+    terminal = Terminal("plain", shell="sh -c 'APP; true'; echo outer; read line; echo got $line")
+    terminal.read_until(b"hopper-medium-v2")
+    inner = child_of(terminal.pid)
+    app = child_of(inner)
+    os.kill(inner, signal.SIGKILL)
+    terminal.read_until(b"outer")
+    terminal.drain_while(lambda: is_running(app))
+    terminal.assert_restored()
+    os.write(terminal.fd, b"typed\n")
+    terminal.read_until(b"got typed")
+    assert terminal.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("env", "absent"),
+    [
+        ({"NO_COLOR": "1"}, rb"\x1b\[[0-9;]*?(?:38|48);[0-9;]*m"),
+        ({"TERM": "xterm-256color", "COLORTERM": ""}, rb"\x1b\[[0-9;]*?(?:38|48);2;[0-9;]*m"),
+        ({"TERM": "screen", "COLORTERM": ""}, rb"\x1b\[[0-9;]*?(?:38|48);2;[0-9;]*m"),
+        ({"TERM": "screen.xterm-256color", "COLORTERM": ""}, rb"\x1b\[[0-9;]*?(?:38|48);2;[0-9;]*m"),
+        ({"TERM": "xterm-16color", "COLORTERM": ""}, rb"\x1b\[[0-9;]*?(?:38|48);[0-9;]*m"),
+        ({"LC_ALL": "C"}, rb"[\x80-\xff]"),
+    ],
+    ids=["no colour", "256", "screen", "screen in 256", "16", "C locale"],
+)
+def test_a_terminal_gets_only_what_it_can_show(env: dict[str, str], absent: bytes) -> None:
+    terminal = Terminal("plain", env)
     terminal.read_until(b"hopper-medium-v2")
     os.write(terminal.fd, b"jjjq")
     assert terminal.wait() == 0
-    colours = re.findall(rb"\x1b\[[0-9;]*?(?:38|48);[0-9;]*m", terminal.written)
-    assert colours == []
+    assert re.findall(absent, terminal.written) == []
+    terminal.assert_restored()
+
+
+def child_of(pid: int) -> int:
+    """The one process that a shell runs."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    until(lambda: len(children.read_text().split()) == 1, "one child")
+    return int(children.read_text())
