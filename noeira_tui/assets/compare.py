@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from noeira_tui.assets.place import Wanted
-from noeira_tui.assets.records import Install
+from noeira_tui.assets.records import DIFFERS, Install
 from noeira_tui.core.errors import SourceChangedError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.transfer.hashing import hash_file
@@ -48,7 +48,7 @@ def glance(install: Install) -> tuple[FileProblem, ...]:
             continue
         if found.st_mtime_ns == mtime_ns and found.st_size == size and is_file(found.st_mode):
             continue
-        changed = found.st_size != size or not is_file(found.st_mode)
+        changed = found.st_size != size or mtime_ns == DIFFERS or not is_file(found.st_mode)
         problems.append(FileProblem(path, Trouble.MODIFIED if changed else Trouble.TOUCHED))
     return tuple(problems)
 
@@ -58,14 +58,15 @@ def settle(
 ) -> tuple[Install, tuple[FileProblem, ...]]:
     """Hash files and say for certain: those a glance found touched, or all of them with `problems` None.
 
-    The install that is returned has the present times of the files that turned out to be unchanged.
+    The install that is returned has the present times of the files that turned out to be unchanged, and `DIFFERS` for
+    those with other contents: a glance tells them from then on.
     """
     known = {problem.path: problem.trouble for problem in (glance(install) if problems is None else problems)}
     mtimes = list(install.mtimes_ns)
     settled: list[FileProblem] = []
     for number, path in enumerate(install.paths):
         trouble = known.get(path)
-        if trouble in {Trouble.GONE, Trouble.MODIFIED}:
+        if trouble in {Trouble.GONE, Trouble.MODIFIED} and install.mtimes_ns[number] != DIFFERS:
             settled.append(FileProblem(path, trouble))
             continue
         if trouble is None and problems is not None:
@@ -74,6 +75,7 @@ def settle(
         found = hash_of(f"{install.dest}/{path}", cancel, progress)
         if found is None or found[0] != install.digest(number):
             settled.append(FileProblem(path, Trouble.GONE if found is None else Trouble.MODIFIED))
+            mtimes[number] = mtimes[number] if found is None else DIFFERS
         else:
             mtimes[number] = found[1]
     return install.with_mtimes(mtimes), tuple(settled)

@@ -60,7 +60,8 @@ class Packs:
     ) -> tuple[PackStatus, ...]:
         """The same, certain: every installed file of the packs (or of the `chosen`) is hashed.
 
-        What turned out to be unchanged is `current` from then on. Raises CancelledError.
+        What turned out to be unchanged is `current` from then on, and what is not stays `modified`. Raises
+        CancelledError.
         """
         progress, cancel = progress or Progress(), cancel or CancelToken()
         noted, moves = self.installs.all(), self.installs.moves()
@@ -75,7 +76,7 @@ class Packs:
             if install is not None and isinstance(pack, Pack):
                 install, problems = settle(install, None, progress, cancel)
                 if list(install.mtimes_ns) != list(noted[dest].mtimes_ns):
-                    self.installs.commit(install)
+                    self.installs.note_times(install)
             states.append(self._with_cache(pack_status(pack, install, moves.get(dest), problems)))
             progress.item_done()
         return tuple(states)

@@ -198,11 +198,9 @@ class _Pull:
         status = self._status(pack)
         if install is None:
             return False
-        if status.state not in {State.CURRENT, State.UNVERIFIED}:
-            self._refuse_modified(pack, install, status.problems)
-            return False
         settled, problems = settle(install, status.problems, Progress(), self._p.cancel)
-        if problems:
+        is_whole = status.state in {State.CURRENT, State.UNVERIFIED, State.MODIFIED} and install.sha256 == pack.sha256
+        if problems or not is_whole:
             self._refuse_modified(pack, install, problems)
             return False
         self._p.installs.commit(settled)

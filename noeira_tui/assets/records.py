@@ -22,13 +22,16 @@ CREATE TABLE IF NOT EXISTS asset_moves ({_COLUMNS}, staged BLOB NOT NULL, device
 """
 _ROW = "dest, pack, version, sha256, manifest, installed_at, paths, sizes, mtimes, digests"
 _DIGEST_BYTES = 32
+DIFFERS = -1
+"""No file has this time: one whose size and time say nothing, and whose contents were hashed and are others."""
 
 
 @dataclass(frozen=True)
 class Install:
     """One installed pack: its files' paths relative to `dest`, and size, mtime and digest of each, in one order.
 
-    `dest` is resolved; `sha256` is that of the archive; `digests` holds 32 bytes a file.
+    `dest` is resolved; `sha256` is that of the archive; `digests` holds 32 bytes a file. The time of a file that turned
+    out to have other contents is `DIFFERS`.
     """
 
     dest: Path
@@ -126,6 +129,19 @@ class Installs:
             with self._db.transaction(_SCHEMA) as connection:
                 connection.execute(f"INSERT OR REPLACE INTO asset_installs VALUES ({_marks(10)})", _values(install))
                 connection.execute("DELETE FROM asset_moves WHERE dest = ?", (_bytes(install.dest),))
+
+        or_without(write, None, self._warn)
+
+    def note_times(self, install: Install) -> None:
+        """Note the times of an install's files, unless something else was installed there meanwhile."""
+
+        def write() -> None:
+            mtimes = array("q", install.mtimes_ns).tobytes()
+            with self._db.transaction(_SCHEMA) as connection:
+                connection.execute(
+                    "UPDATE asset_installs SET mtimes = ? WHERE dest = ? AND installed_at = ? AND sha256 = ?",
+                    (mtimes, _bytes(install.dest), install.installed_at, install.sha256),
+                )
 
         or_without(write, None, self._warn)
 

@@ -55,6 +55,13 @@ class PackStatus:
         return 0 if self.is_cached or self.state not in TO_FETCH else self.size_bytes or 0
 
 
+@dataclass(frozen=True)
+class PacksVerified:
+    """What a verification found, pack by pack."""
+
+    packs: tuple[PackStatus, ...]
+
+
 def declared_packs(
     root: Path, *, filter_text: str = "", skip: Collection[Path] = ()
 ) -> tuple[tuple[Pack | BrokenPack, ...], bool]:

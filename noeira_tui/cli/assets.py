@@ -52,7 +52,9 @@ def status(
     Example: noeira-tui assets status --check || noeira-tui assets pull
     """
     packs = _packs(cli)
-    states = _verified(cli, packs, filter_text) if verify else packs.states(filter_text)
+    states = packs.states(filter_text)
+    if verify and states:
+        states = _verified(cli, states)
     if cli.output.json:
         cli.output.data([shapes.pack(item) for item in states])
     else:
@@ -186,10 +188,10 @@ def _packs(cli: Cli) -> Packs:
     return Packs(cli.settings, warn=lambda err: cli.output.say(f"warning: {literal(err.message)}"))
 
 
-def _verified(cli: Cli, packs: Packs, filter_text: str) -> tuple[PackStatus, ...]:
-    progress, cancel = Progress(), CancelToken()
-    with stoppable(cancel), livebar.shown(cli.output, "verify packs", progress):
-        return packs.verify(filter_text, progress=progress, cancel=cancel)
+def _verified(cli: Cli, states: Sequence[PackStatus]) -> tuple[PackStatus, ...]:
+    from noeira_tui.jobs.pack_kinds import AssetsVerify
+
+    return foreground(cli, AssetsVerify.of(states), "verify packs").packs
 
 
 def _nothing_declared(cli: Cli, filter_text: str) -> int:

@@ -13,12 +13,14 @@ from noeira_tui.jobs import process
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
 from noeira_tui.jobs.episode_kinds import EpisodesIngest
 from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
+from noeira_tui.jobs.pack_kinds import AssetsVerify
 from noeira_tui.jobs.runner import run_foreground
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
+    from noeira_tui.assets.status import PacksVerified
     from noeira_tui.catalog.filepush import Pushed
     from noeira_tui.catalog.remote import Pulled
     from noeira_tui.episodes.facts import Ingested
@@ -33,6 +35,8 @@ def foreground(cli: Cli, kind: CatalogPull, title: str) -> Pulled: ...
 def foreground(cli: Cli, kind: CatalogPush, title: str) -> Pushed: ...
 @overload
 def foreground(cli: Cli, kind: AssetsPull, title: str) -> PacksPulled: ...
+@overload
+def foreground(cli: Cli, kind: AssetsVerify, title: str) -> PacksVerified: ...
 @overload
 def foreground(cli: Cli, kind: EpisodesIngest, title: str) -> Ingested: ...
 @overload

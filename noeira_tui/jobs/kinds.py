@@ -12,12 +12,13 @@ from noeira_tui.core.errors import ConfigError, JobError, PackError
 from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
 from noeira_tui.jobs.episode_kinds import EpisodesIngest
+from noeira_tui.jobs.pack_kinds import AssetsVerify
 from noeira_tui.jobs.records import JobSpec
 from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
     from noeira_tui.assets.pull import PacksPulled
-    from noeira_tui.assets.status import PackStatus
+    from noeira_tui.assets.status import PackStatus, PacksVerified
     from noeira_tui.catalog.filepush import Pushed
     from noeira_tui.catalog.remote import Pulled
     from noeira_tui.episodes.facts import Ingested
@@ -143,13 +144,24 @@ class AssetsPull:
         )
 
 
-AnyKind = CatalogPull | CatalogPush | AssetsPull | DatasetPush | DatasetPull | DatasetWatch | EpisodesIngest
+AnyKind = (
+    CatalogPull | CatalogPush | AssetsPull | AssetsVerify | DatasetPush | DatasetPull | DatasetWatch | EpisodesIngest
+)
 """The work of a job."""
-AnyOutcome = Union["Pulled", "Pushed", "PacksPulled", "Mirrored", "Ingested"]
+AnyOutcome = Union["Pulled", "Pushed", "PacksPulled", "PacksVerified", "Mirrored", "Ingested"]
 """What it gives."""
 _KINDS: dict[str, type[AnyKind]] = {
     kind.kind: kind
-    for kind in (CatalogPull, CatalogPush, AssetsPull, DatasetPush, DatasetPull, DatasetWatch, EpisodesIngest)
+    for kind in (
+        CatalogPull,
+        CatalogPush,
+        AssetsPull,
+        AssetsVerify,
+        DatasetPush,
+        DatasetPull,
+        DatasetWatch,
+        EpisodesIngest,
+    )
 }
 PUSHES = frozenset({CatalogPush.kind, DatasetPush.kind})
 """Kinds that send what only this box has."""

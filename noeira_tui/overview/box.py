@@ -15,10 +15,12 @@ from noeira_tui.core.states import TO_FETCH, State
 from noeira_tui.jobs import process
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
 from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
+from noeira_tui.jobs.pack_kinds import AssetsVerify
 from noeira_tui.jobs.records import JobRecord, Request
 from noeira_tui.jobs.store import JobStore
+from noeira_tui.jobs.work import Work
 from noeira_tui.overview.look import look
-from noeira_tui.overview.packjobs import packs_of
+from noeira_tui.overview.packjobs import follow_verification, packs_of
 from noeira_tui.overview.picture import DatasetView, Overview, RecordingView
 from noeira_tui.overview.space import Space
 
@@ -165,15 +167,11 @@ class Box:
             return "It is here and current: nothing to pull."
         if pack.state is State.INVALID:
             return f"Its declaration is broken: {pack.detail}"
-        key = (str(pack.manifest), pack.title)
-        for job in self._live_jobs():
-            if key in packs_of(job.spec):
-                return f"Job {job.id} ({job.spec.title}) is {job.state}."
-        return None
+        return self._works_on(pack)
 
     def can_verify_pack(self, pack: PackStatus) -> str | None:
         """None when there is something to verify, else why not, in words."""
-        return None if pack.files else "Nothing of it is installed: there is nothing to verify."
+        return self._works_on(pack) if pack.files else "Nothing of it is installed: there is nothing to verify."
 
     def pull_packs(self, packs: Sequence[PackStatus] | None = None, *, force: bool = False) -> JobRecord:
         """Fetch and install these packs in one job, else all that are declared and missing, partial or stale.
@@ -188,11 +186,18 @@ class Box:
     def verify_packs(
         self, packs: Sequence[PackStatus], *, progress: Progress | None = None, cancel: CancelToken | None = None
     ) -> tuple[PackStatus, ...]:
-        """Hash every installed file of these packs; what they are for certain. Raises CancelledError."""
-        from noeira_tui.assets.packs import Packs
+        """Hash every installed file of these packs, as a job that goes on without us; what they are for certain.
 
-        chosen = {(str(pack.manifest), pack.title) for pack in packs}
-        return Packs(self.settings).verify(chosen=chosen, progress=progress, cancel=cancel)
+        Waits for the job; cancelling stops it. Without a usable state folder it is done here. Raises CancelledError,
+        JobError when it failed.
+        """
+        progress, cancel = progress or Progress(), cancel or CancelToken()
+        work = AssetsVerify.of(packs)
+        try:
+            record = self.start(work)
+        except StateError:
+            return work.run(Work(self.settings, progress, cancel)).packs
+        return follow_verification(self._store, record, progress, cancel)
 
     def pack_details(self, pack: PackStatus) -> PackFacts:
         """Where a pack comes from, with which credential, and who shares its files. Never raises for the pack."""
@@ -268,6 +273,14 @@ class Box:
             return [job for job in self._store.list() if job.is_live and job.spec.root == self.settings.root]
         except StateError:
             return []
+
+    def _works_on(self, pack: PackStatus) -> str | None:
+        """The job that works on a pack just now, in words."""
+        key = (str(pack.manifest), pack.title)
+        for job in self._live_jobs():
+            if key in packs_of(job.spec):
+                return f"Job {job.id} ({job.spec.title}) is {job.state}."
+        return None
 
     def _watch_of(self, view: RecordingView) -> JobRecord | None:
         target = f"{view.project}/{view.dataset}"

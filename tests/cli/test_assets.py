@@ -81,6 +81,9 @@ def test_verify_finds_what_a_glance_does_not(cli: CommandLine, root: Path, serve
     ran = cli("assets", "status", "--verify", "--json")
     assert (ran.code, ran.json[0]["state"]) == (1, "modified")
     assert "meshes/base.stl" in ran.json[0]["detail"]
+    # It was a job, as every work of the foreground is, and what it found stays known.
+    assert next((job["kind"], job["state"]) for job in cli("jobs", "list", "--json").json) == ("assets-verify", "done")
+    assert cli("assets", "status", "--json").json[0]["state"] == "modified"
 
 
 def test_a_failing_pack_is_named_and_the_exit_code_is_1(cli: CommandLine, root: Path, server: PackServer) -> None:
