@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,47 +12,79 @@ from noeira_tui.episodes.channels import Floats
 
 Indices = NDArray[np.intp]
 
-_MOST = 128
+_AT_ONCE = 1 << 22
 
 
+@dataclass(frozen=True, eq=False)
 class Boxes:
-    """The chosen rows of points (T, D), halved along their widest dimension until at most 128 are in a box.
+    """Some rows of points (T, D), in B boxes of at most S.
 
-    `members` are the rows in each of B boxes; `lowest` and `highest` (B, D) are its corners.
+    `rows` (B, S) are their numbers, −1 where a box has fewer; `points` (B, D, S) their coordinates, 0 there.
     """
 
-    def __init__(self, points: Floats, chosen: Indices) -> None:
-        self._points = points
-        self.members: list[Indices] = []
-        corners: list[tuple[Floats, Floats]] = []
-        waiting = [chosen]
-        while waiting:
-            rows = waiting.pop()
-            inside = points[rows]
-            lowest, highest = inside.min(axis=0), inside.max(axis=0)
-            if len(rows) <= _MOST:
-                self.members.append(rows)
-                corners.append((lowest, highest))
-                continue
-            middle = len(rows) // 2
-            order = np.argpartition(inside[:, int(np.argmax(highest - lowest))], middle)
-            waiting += [rows[order[middle:]], rows[order[:middle]]]
-        self.lowest = np.stack([low for low, _ in corners])
-        self.highest = np.stack([high for _, high in corners])
+    rows: Indices
+    points: Floats
+
+    @cached_property
+    def empty(self) -> NDArray[np.bool_]:
+        """Where there is no row."""
+        return self.rows < 0
+
+    @cached_property
+    def _corners(self) -> tuple[Floats, Floats]:
+        hidden = self.empty[:, None, :]
+        return np.where(hidden, np.inf, self.points).min(axis=2), np.where(hidden, -np.inf, self.points).max(axis=2)
 
     def squared_gaps(self, box: int) -> Floats:
         """The squared distance of every box from this one, shape (B,); 0 where they touch."""
-        return _squared(self.lowest - self.highest[box], self.lowest[box] - self.highest)
+        lowest, highest = self._corners
+        gap = np.maximum(lowest - highest[box], lowest[box] - highest)
+        np.maximum(gap, 0.0, out=gap)
+        squared: Floats = np.einsum("ij,ij->i", gap, gap)
+        return squared
 
-    def reached(self, box: int, rows: Indices, squared_radius: float) -> Indices:
-        """Those of some rows that are within a distance of a box."""
-        inside = self._points[rows]
-        return rows[_squared(inside - self.highest[box], self.lowest[box] - inside) <= squared_radius]
+
+def in_order(points: Floats, chosen: Indices, most: int) -> Boxes:
+    """The chosen rows as they come, in boxes of about equal size."""
+    count = -(-len(chosen) // most)
+    size = -(-len(chosen) // count)
+    rows = np.full(count * size, -1)
+    rows[: len(chosen)] = chosen
+    return _filled(points, rows.reshape(count, size))
 
 
-def _squared(over: Floats, under: Floats) -> Floats:
-    """The squared length of how far each row is over or under, whichever is more, and not within."""
-    gap = np.maximum(over, under, out=over)
-    np.maximum(gap, 0.0, out=gap)
-    squared: Floats = np.einsum("ij,ij->i", gap, gap)
-    return squared
+def halved(points: Floats, chosen: Indices, most: int) -> Boxes:
+    """The chosen rows halved along their widest dimension until at most `most` are together."""
+    parts: list[Indices] = []
+    waiting = [chosen]
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) <= most:
+            parts.append(rows)
+            continue
+        middle = len(rows) // 2
+        order = np.argpartition(points[rows, _widest(points, rows)], middle)
+        waiting += [rows[order[middle:]], rows[order[:middle]]]
+    rows = np.full((len(parts), max(map(len, parts))), -1)
+    for number, part in enumerate(parts):
+        rows[number, : len(part)] = part
+    return _filled(points, rows)
+
+
+def _widest(points: Floats, rows: Indices) -> int:
+    lowest = np.full(points.shape[1], np.inf)
+    highest = -lowest
+    step = max(_AT_ONCE // points.shape[1], 1)
+    for start in range(0, len(rows), step):
+        some = points[rows[start : start + step]]
+        np.minimum(lowest, some.min(axis=0), out=lowest)
+        np.maximum(highest, some.max(axis=0), out=highest)
+    return int(np.argmax(highest - lowest))
+
+
+def _filled(points: Floats, rows: Indices) -> Boxes:
+    filled = np.empty((len(rows), points.shape[1], rows.shape[1]))
+    step = max(_AT_ONCE // filled[0].size, 1)
+    for start in range(0, len(rows), step):
+        filled[start : start + step] = points[rows[start : start + step]].transpose(0, 2, 1)
+    return Boxes(rows, filled)

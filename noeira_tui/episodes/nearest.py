@@ -3,25 +3,29 @@
 Squared distances are first found as n − 2 x·y, which a matrix product does many times faster than differences, and
 which rounding makes wrong by no more than can be told. Where that leaves the answer open (ties above all), the
 differences themselves decide. Frames of one and the same state are answered without any distance. Long episodes are
-cut into boxes, and boxes that are too far away are not looked into: neither time nor memory grows with T².
+cut into boxes, and boxes that are too far away are not looked into; nothing of the size of T² is ever kept.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from noeira_tui.episodes.boxes import Boxes
+from noeira_tui.episodes.boxes import Boxes, halved, in_order
 from noeira_tui.episodes.channels import Floats
 from noeira_tui.episodes.twins import find_twins
 
 NEIGHBOURS = 5
 _DENSE = 1024
-_DISTANCES = 1 << 18
-_DIFFERENCES = 1 << 21
-_RING = 8
-_WIDEST_RING = 64
+"""Frames up to which each is compared with every other."""
 _SMALL_PRODUCT = 1 << 18
+"""Multiplications up to which the linear algebra library stays in one thread: it would spend more on several than they
+bring, and the other cores have episodes of their own."""
+_FEWEST, _MOST = 32, 128
+_FIRST_RING, _WIDEST_RING = 1 << 10, 1 << 13
+_DIFFERENCES = 1 << 21
 _SLACK = 1.0 + 1e-9
 
 Indices = NDArray[np.intp]
@@ -32,26 +36,30 @@ def nearest(states: Floats) -> Indices | None:
 
     None when squared distances overflow.
     """
-    if not np.isfinite(4.0 * _squares(states).max()):
+    length, width = states.shape
+    if not 4.0 * width * max(abs(float(states.max())), abs(float(states.min()))) < 1e150:
         return None
     twins = find_twins(states, NEIGHBOURS)
-    found = np.empty((NEIGHBOURS, len(states)), np.intp)
+    found = np.empty((NEIGHBOURS, length), np.intp)
     found[:, twins.answered] = twins.answers
-    if len(twins.met) <= _DENSE:
-        step = max(_DISTANCES // len(twins.met), 1)
-        for start in range(0, len(twins.asking), step):
-            asked = twins.asking[start : start + step]
-            query = _Query(states, asked)
-            query.meet(twins.met)
-            found[:, asked] = query.answer()
-        return found
-    boxes = Boxes(states, twins.met)
-    asks = np.zeros(len(states), bool)
+    asks = np.zeros(length, bool)
     asks[twins.asking] = True
-    for box, members in enumerate(boxes.members):
-        asked = members[asks[members]]
-        if len(asked):
-            found[:, asked] = _look_around(boxes, box, _Query(states, asked))
+    if len(twins.met) <= _DENSE:
+        together = max(_SMALL_PRODUCT // len(twins.met), 1)
+        boxes = in_order(states, twins.met, max(_SMALL_PRODUCT // (min(together, length) * (width + 1)), 8))
+        for start in range(0, len(boxes.rows), max(together // boxes.rows.shape[1], 1)):
+            some = np.arange(start, min(start + max(together // boxes.rows.shape[1], 1), len(boxes.rows)))
+            query = _Query(boxes, some, asks)
+            if len(query.asked):
+                query.meet(np.arange(len(boxes.rows)))
+                found[:, query.asked] = query.answer()
+        return found
+    boxes = halved(states, twins.met, min(max(math.isqrt(_SMALL_PRODUCT // (width + 1)), _FEWEST), _MOST))
+    del states
+    for box in range(len(boxes.rows)):
+        query = _Query(boxes, np.array([box]), asks)
+        if len(query.asked):
+            found[:, query.asked] = _look_around(boxes, box, query)
     return found
 
 
@@ -59,30 +67,33 @@ def _look_around(boxes: Boxes, box: int, query: _Query) -> Indices:
     """Meet the boxes around one, the nearest first, until the rest is too far away."""
     gaps = boxes.squared_gaps(box)
     order = np.argsort(gaps)
-    start, step = 0, _RING
+    size = boxes.rows.shape[1]
+    start, step = 0, max(_FIRST_RING // size, 1)
     while start < len(order) and gaps[order[start]] <= query.squared_radius * _SLACK:
         ring = order[start : start + step]
-        within = ring[gaps[ring] <= query.squared_radius * _SLACK]
-        rows = np.concatenate([boxes.members[number] for number in within])
-        if start:
-            rows = boxes.reached(box, rows, query.squared_radius * _SLACK)
-        query.meet(np.sort(rows))
-        start, step = start + step, min(2 * step, _WIDEST_RING)
+        query.meet(ring[gaps[ring] <= query.squared_radius * _SLACK])
+        start, step = start + step, min(2 * step, max(_WIDEST_RING // size, 1))
     return query.answer()
 
 
 class _Query:
-    """What some frames have met so far: each one's 6 nearest, by distances that may be wrong by `_doubt`."""
+    """What the asking frames of some boxes have met: each one's 6 nearest, by distances wrong by `_doubt` at most."""
 
-    def __init__(self, states: Floats, asked: Indices) -> None:
-        self._states, self._asked = states, asked
-        self._width: int = states.shape[1]
-        rows = states[asked]
+    def __init__(self, boxes: Boxes, asking: Indices, asks: NDArray[np.bool_]) -> None:
+        rows = boxes.rows[asking]
+        box, self._column = np.nonzero(asks[rows] & (rows >= 0))
+        self._box = asking[box]
+        self.asked = rows[box, self._column]
+        self._boxes = boxes
+        self._own = boxes.points[self._box, :, self._column]
+        self._width: int = self._own.shape[1]
+        if not len(self.asked):
+            return
         # Around their own middle the numbers are small, and so is what rounding does to them.
-        self._origin = rows.mean(axis=0)
-        rows -= self._origin
-        self._norms = _squares(rows)
-        self._asking = np.concatenate([-2.0 * rows, np.ones((len(rows), 1))], axis=1)
+        self._origin = self._own.mean(axis=0)
+        centred = self._own - self._origin
+        self._norms: Floats = np.add.reduce(np.square(centred), axis=1)
+        self._left = np.concatenate([-2.0 * centred, np.ones((len(centred), 1))], axis=1)
         self._farthest = float(self._norms.max())
         self._best: Floats | None = None
         self._frames = np.empty((0, 0), np.intp)
@@ -100,13 +111,13 @@ class _Query:
             return np.inf
         return float((self._best[NEIGHBOURS - 1] + self._norms).max()) + self._doubt
 
-    def meet(self, frames: Indices) -> None:
-        """Look at some frames, ascending, none of which was met before."""
-        if not len(frames):
+    def meet(self, ring: Indices) -> None:
+        """Look into some boxes, none of which was looked into before."""
+        if not len(ring):
             return
-        self._met.append(frames)
-        everyone = np.arange(len(self._asked))
-        apart = self._apart(everyone, frames)
+        self._met.append(ring)
+        apart = self._apart(slice(None), ring)
+        frames = self._boxes.rows[ring].reshape(-1)
         if self._best is None:
             self._best, columns = _six_least(apart)
             self._frames = frames[columns]
@@ -136,32 +147,29 @@ class _Query:
                 near[:, rows] = decided
         return near
 
-    def _apart(self, rows: Indices, frames: Indices) -> Floats:
-        """Squared distances of some asking frames from others, less each asking frame's own squared norm.
-
-        More columns than `frames` may come back; those are infinitely far. The product is taken in pieces so small that
-        the linear algebra library stays in one thread: it would spend more on several than they bring.
-        """
-        left = self._asking[rows]
-        count = len(frames)
-        pieces = -(-left.size * count // _SMALL_PRODUCT)
-        size = -(-count // pieces)
-        points = np.zeros((pieces * size, self._width))
-        np.subtract(self._states[frames], self._origin, out=points[:count])
-        squares = _squares(points)
-        self._farthest = max(self._farthest, float(squares.max()))
-        squares[count:] = np.inf
-        against = np.empty((pieces, self._width + 1, size))
-        against[:, :-1] = points.reshape(pieces, size, -1).transpose(0, 2, 1)
-        against[:, -1] = squares.reshape(pieces, size)
-        apart = np.empty((len(left), pieces, size))
+    def _apart(self, rows: Indices | slice, ring: Indices) -> Floats:
+        """Squared distances of asking frames from all in some boxes, less each asking frame's own squared norm."""
+        left = self._left[rows]
+        points = self._boxes.points[ring]
+        against = np.empty((len(ring), self._width + 1, points.shape[2]))
+        np.subtract(points, self._origin[:, None], out=against[:, :-1])
+        squares = np.add.reduce(np.square(against[:, :-1], out=points), axis=1)
+        empty = self._boxes.empty[ring]
+        if empty.any():
+            squares[empty] = 0.0
+            self._farthest = max(self._farthest, float(squares.max()))
+            squares[empty] = np.inf
+        else:
+            self._farthest = max(self._farthest, float(squares.max()))
+        against[:, -1] = squares
+        apart = np.empty((len(left), *squares.shape))
         np.matmul(left, against, out=apart.transpose(1, 0, 2))
-        distances = apart.reshape(len(left), -1)
-        asked = self._asked[rows]
-        place = np.minimum(np.searchsorted(frames, asked), count - 1)
-        own = np.flatnonzero(frames[place] == asked)
-        distances[own, place[own]] = np.inf
-        return distances
+        place = np.full(len(self._boxes.rows), -1)
+        place[ring] = np.arange(len(ring))
+        own = place[self._box[rows]]
+        here = np.flatnonzero(own >= 0)
+        apart[here, own[here], self._column[rows][here]] = np.inf
+        return apart.reshape(len(left), -1)
 
     def _decided(self, rows: Indices) -> Indices | None:
         """The 5 nearest of rows that are in doubt, by the differences, then by the frame's number.
@@ -171,15 +179,17 @@ class _Query:
         assert self._best is not None
         bound = (self._best[NEIGHBOURS - 1, rows] + self._doubt)[:, None]
         many = max(_DIFFERENCES // self._width, 1)
-        found: list[tuple[Indices, Indices]] = []
-        for frames in self._met:
-            row, column = np.nonzero(self._apart(rows, frames) <= bound)
+        size = self._boxes.rows.shape[1]
+        found: list[tuple[Indices, Indices, Indices]] = []
+        for ring in self._met:
+            row, place = np.nonzero(self._apart(rows, ring) <= bound)
             many -= len(row)
             if many < 0 and len(rows) > 1:
                 return None
-            found.append((row, frames[column]))
-        row, frame = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        away = self._states[self._asked[rows[row]]] - self._states[frame]
+            found.append((row, ring[place // size], place % size))
+        row, box, column = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        away = self._own[rows[row]] - self._boxes.points[box, :, column]
+        frame = self._boxes.rows[box, column]
         order = np.lexsort((frame, np.add.reduce(np.square(away, out=away), axis=1), row))
         first = np.searchsorted(row[order], np.arange(len(rows)))
         decided: Indices = frame[order[first + np.arange(NEIGHBOURS)[:, None]]]
@@ -197,9 +207,3 @@ def _six_least(apart: Floats) -> tuple[Floats, Indices]:
         least[number] = flat[place]
         flat[place] = np.inf
     return least, columns
-
-
-def _squares(rows: Floats) -> Floats:
-    """The squared norm of each row."""
-    squares: Floats = np.add.reduce(np.square(rows), axis=1)
-    return squares

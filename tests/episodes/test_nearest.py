@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from noeira_tui.episodes import nearest as module
-from noeira_tui.episodes.boxes import Boxes
 from noeira_tui.episodes.channels import Floats
 from noeira_tui.episodes.nearest import nearest
 from noeira_tui.episodes.twins import find_twins
@@ -114,14 +113,19 @@ def test_a_distance_that_overflows_is_no_answer() -> None:
 
 
 def test_far_boxes_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    met: list[int] = []
+    met: list[float] = []
     meet = module._Query.meet
-    monkeypatch.setattr(module._Query, "meet", lambda self, frames: (met.append(len(frames)), meet(self, frames))[1])
+
+    def counted(self: module._Query, ring: module.Indices) -> None:
+        met.append(len(ring) / len(self._boxes.rows))
+        meet(self, ring)
+
+    monkeypatch.setattr(module._Query, "meet", counted)
     states = made("walk", 20_000, 3)
     tracemalloc.start()
     nearest(states)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    boxes = len(Boxes(states, np.arange(len(states))).members)
-    assert sum(met) < 0.1 * boxes * len(states)
+    assert len(met) > 100
+    assert sum(met) < 0.1 * 20_000 / 128
     assert peak < 20e6
