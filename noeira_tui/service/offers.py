@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import MAX_SINGLE_PUT_BYTES
@@ -21,7 +22,7 @@ from noeira_tui.service.finding import PATH_RULE, find_recording
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.revisions import INFO_PATH, commit_working_set
 from noeira_tui.service.store import fresh_object_key
-from noeira_tui.service.tables import Blob, FileUpload, Recording, RecordingFile, now
+from noeira_tui.service.tables import Base, Blob, FileUpload, Recording, RecordingFile, now
 
 _LOOKERS = 8
 _CANDIDATES = 4
@@ -52,7 +53,10 @@ def offer_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) -> 
         call.bounds.new_files(session, recording, len({file.path for file in files} - rows.keys()))
         found: list[str] = []
         room = call.bounds.room(session, call.access)
-        results = [_offer(session, call, recording, rows, known, room, file, found) for file in files]
+        before = frozenset(rows)
+        results = [_offer(recording, rows, known, room, file, found) for file in files]
+        _insert(session, RecordingFile, [_columns(row) for path, row in rows.items() if path not in before])
+        _insert(session, FileUpload, _uploads_of(call, recording, files, results))
         subject = f"projects/{slug}/datasets/{name}"
         registered = [one.path for one in results if one.object_key is not None]
         for action, paths in ((Action.REGISTERED, registered), (Action.COMPLETED, found)):
@@ -68,8 +72,8 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
     """Look at what was uploaded and publish what fits; the objects of equal contents are removed afterwards."""
     with call.database.read() as session:
         recording = find_recording(session, call, slug, name)
-        rows = _rows(session, recording, files)
-        waiting = [file for file in files if not _is_ready(rows.get(file.path), file)]
+        ready = _ready(session, recording, files)
+        waiting = [file for file in files if ready.get(file.path) != file.contents]
         candidates = _candidates(session, call, recording, waiting)
         known = call.readable_blobs(session, {file.sha256 for file in waiting})
     former = {contents: blob.object_key for contents, blob in known.items()}
@@ -92,8 +96,6 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
 
 
 def _offer(
-    session: Session,
-    call: Call,
     recording: Recording,
     rows: dict[str, RecordingFile],
     known: dict[Contents, Blob],
@@ -101,7 +103,7 @@ def _offer(
     file: FileBody,
     found: list[str],
 ) -> FileResult:
-    """One offered file; a path that got contents which were stored already is added to `found`."""
+    """One offered file; a path that got contents which were stored already is added to `found`, a new one to `rows`."""
     problem = _problem(file)
     if problem is not None:
         return problem
@@ -114,12 +116,9 @@ def _offer(
             return FileResult(file.path, error=err.message, status=err.status)
     if row is None:
         row = rows[file.path] = RecordingFile(recording_pk=recording.pk, path=file.path)
-        session.add(row)
     if blob is None:
-        upload = _register(call, recording, file)
-        session.add(upload)
         row.offered_sha256, row.offered_bytes = file.sha256, file.size_bytes
-        return FileResult(file.path, object_key=upload.object_key, status=201)
+        return FileResult(file.path, object_key=fresh_object_key(file.path), status=201)
     if row.blob_pk != blob.pk:
         row.blob_pk, row.blob, row.updated_at = blob.pk, blob, now()
         recording.updated_at = now()
@@ -162,17 +161,17 @@ def _publish(
     session: Session, call: Call, recording: Recording, subject: str, looked: Sequence[_Looked]
 ) -> tuple[list[str], list[tuple[_Looked, FileResult]]]:
     """Name what was looked at; the objects that are spare now, and the files that the account has no room for."""
-    rows = _rows(session, recording, [one.file for one in looked])
+    places = _places(session, recording, [one.file for one in looked])
     lock_contents(session, call.access)
     known = call.readable_blobs(session, {one.file.sha256 for one in looked})
     uploads = _uploads(session, [one.upload.object_key for one in looked])
     spare: list[str] = []
-    opened: list[tuple[_Looked, FileUpload, RecordingFile]] = []
+    opened: list[tuple[_Looked, int, _Place]] = []
     too_much: list[tuple[_Looked, FileResult]] = []
     room = call.bounds.room(session, call.access)
     for one in looked:
-        upload, row = uploads.get(one.upload.object_key), rows.get(one.file.path)
-        if upload is None or row is None or upload.completed_at is not None:
+        upload_pk, place = uploads.get(one.upload.object_key), places.get(one.file.path)
+        if upload_pk is None or place is None:
             # Another request completed or removed it meanwhile.
             spare += one.upload.leftovers(None)
             continue
@@ -183,17 +182,15 @@ def _publish(
             spare += one.upload.leftovers(None)
             too_much.append((one, FileResult(one.file.path, error=err.message, status=err.status)))
             continue
-        opened.append((one, upload, row))
+        opened.append((one, upload_pk, place))
     adopt_all(session, call.access, [one.upload for one, _, _ in opened], known)
-    for one, upload, row in opened:
-        blob = known[one.upload.contents]
-        spare += one.upload.leftovers(blob)
-        row.blob_pk, row.updated_at = blob.pk, now()
-        if (row.offered_sha256, row.offered_bytes) == (one.file.sha256, one.file.size_bytes):
-            row.offered_sha256 = row.offered_bytes = None
-        upload.completed_at = now()
+    moment = now()
+    for one, _, _ in opened:
+        spare += one.upload.leftovers(known[one.upload.contents])
+    _update(session, RecordingFile, [place.published(known[one.upload.contents], moment) for one, _, place in opened])
+    _update(session, FileUpload, [{"pk": upload_pk, "completed_at": moment} for _, upload_pk, _ in opened])
     done = [one.file for one, _, _ in opened]
-    recording.updated_at = now()
+    recording.updated_at = moment
     if done:
         size_bytes = sum(file.size_bytes for file in done)
         call.note(session, Action.COMPLETED, subject, [file.path for file in done], size_bytes)
@@ -203,16 +200,74 @@ def _publish(
     return spare, too_much
 
 
-def _register(call: Call, recording: Recording, file: FileBody) -> FileUpload:
-    return FileUpload(
-        project_pk=recording.project_pk,
-        recording_pk=recording.pk,
-        api_key_id=call.access.key_id,
-        path=file.path,
-        sha256=file.sha256,
-        size_bytes=file.size_bytes,
-        object_key=fresh_object_key(file.path),
-    )
+@dataclass(frozen=True)
+class _Place:
+    """A row of the working set, and the contents that were offered for it last."""
+
+    pk: int
+    offered_sha256: str | None
+    offered_bytes: int | None
+
+    def published(self, blob: Blob, moment: datetime) -> dict[str, object]:
+        """What the row becomes; an offer of other contents stays open."""
+        is_what_was_offered = (self.offered_sha256, self.offered_bytes) == (blob.sha256, blob.size_bytes)
+        return {
+            "pk": self.pk,
+            "blob_pk": blob.pk,
+            "updated_at": moment,
+            "offered_sha256": None if is_what_was_offered else self.offered_sha256,
+            "offered_bytes": None if is_what_was_offered else self.offered_bytes,
+        }
+
+
+def _places(session: Session, recording: Recording, files: Sequence[FileBody]) -> dict[str, _Place]:
+    query = select(
+        RecordingFile.path, RecordingFile.pk, RecordingFile.offered_sha256, RecordingFile.offered_bytes
+    ).where(RecordingFile.recording_pk == recording.pk, RecordingFile.path.in_({file.path for file in files}))
+    return {path: _Place(pk, sha256, size_bytes) for path, pk, sha256, size_bytes in session.execute(query)}
+
+
+def _columns(row: RecordingFile) -> dict[str, object]:
+    return {
+        "recording_pk": row.recording_pk,
+        "path": row.path,
+        "blob_pk": row.blob_pk,
+        "offered_sha256": row.offered_sha256,
+        "offered_bytes": row.offered_bytes,
+    }
+
+
+def _uploads_of(
+    call: Call, recording: Recording, files: Sequence[FileBody], results: Sequence[FileResult]
+) -> list[dict[str, object]]:
+    """The registrations of the files that are to be uploaded."""
+    return [
+        {
+            "project_pk": recording.project_pk,
+            "recording_pk": recording.pk,
+            "api_key_id": call.access.key_id,
+            "path": file.path,
+            "sha256": file.sha256,
+            "size_bytes": file.size_bytes,
+            "object_key": result.object_key,
+        }
+        for file, result in zip(files, results, strict=True)
+        if result.object_key is not None
+    ]
+
+
+# A row object each would cost more than all the rest of a batch.
+
+
+def _insert(session: Session, table: type[Base], rows: list[dict[str, object]]) -> None:
+    if rows:
+        session.execute(insert(table), rows)
+
+
+def _update(session: Session, table: type[Base], rows: list[dict[str, object]]) -> None:
+    """Change rows by their `pk`; every one names the same columns."""
+    if rows:
+        session.execute(update(table), rows)
 
 
 def _problem(file: FileBody) -> FileResult | None:
@@ -245,7 +300,7 @@ def _ready(session: Session, recording: Recording, files: Sequence[FileBody]) ->
 def _candidates(session: Session, call: Call, recording: Recording, files: Sequence[FileBody]) -> _Candidates:
     """Open registrations of these very contents by the same key, newest first; one that is named goes alone."""
     query = (
-        select(FileUpload)
+        select(FileUpload.path, FileUpload.sha256, FileUpload.size_bytes, FileUpload.object_key)
         .where(
             FileUpload.recording_pk == recording.pk,
             FileUpload.path.in_({file.path for file in files}),
@@ -256,16 +311,19 @@ def _candidates(session: Session, call: Call, recording: Recording, files: Seque
     )
     named = {(file.path, file.contents): file.object_key for file in files}
     found: _Candidates = {}
-    for upload in session.scalars(query):
-        key = (upload.path, Contents(upload.sha256, upload.size_bytes))
-        if key in named and named[key] in {None, upload.object_key}:
-            found.setdefault(key, []).append(upload.object_key)
+    for path, sha256, size_bytes, object_key in session.execute(query):
+        key = (path, Contents(sha256, size_bytes))
+        if key in named and named[key] in {None, object_key}:
+            found.setdefault(key, []).append(object_key)
     return {key: keys[:_CANDIDATES] for key, keys in found.items()}
 
 
-def _uploads(session: Session, object_keys: Sequence[str]) -> dict[str, FileUpload]:
-    query = select(FileUpload).where(FileUpload.object_key.in_(object_keys))
-    return {upload.object_key: upload for upload in session.scalars(query)}
+def _uploads(session: Session, object_keys: Sequence[str]) -> dict[str, int]:
+    """Registrations that nobody completed yet, by object key."""
+    query = select(FileUpload.object_key, FileUpload.pk).where(
+        FileUpload.object_key.in_(object_keys), FileUpload.completed_at.is_(None)
+    )
+    return dict(session.execute(query).tuples().all())
 
 
 def _is_ready(row: RecordingFile | None, file: FileBody) -> bool:
