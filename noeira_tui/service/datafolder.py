@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from noeira_tui.core.dotenv import read_dotenv
 from noeira_tui.core.errors import ConfigError, StateError
 from noeira_tui.core.files import write_atomically
 from noeira_tui.core.settings import API_KEY, URL
+
+_log = logging.getLogger("noeira_tui.service")
 
 
 class DataFolder:
@@ -59,9 +62,13 @@ class DataFolder:
         except OSError as err:
             os.close(fd)
             raise StateError(f"{self.path} cannot be locked: {err.strerror or err}.", title="Data folder") from err
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         self._lock = fd
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        except OSError as err:
+            # It is held, which is what counts; a full disk only keeps it from saying by whom.
+            _log.warning("%s says nothing: %s", self.path / "serve.lock", err)
 
     def unlock(self) -> None:
         if self._lock is not None:

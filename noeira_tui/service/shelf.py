@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import errno
 import json
 import os
 import secrets
@@ -18,7 +19,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nanio.errors import BadDigest
+from nanio.errors import BadDigest, S3Error
 from nanio.etag import StreamingMd5
 from nanio.keys import validate_object_key
 from nanio.storage.backend import ObjectInfo
@@ -31,7 +32,16 @@ STAGED = ".tmp."
 
 _PIECE_BYTES = 1024**2
 _PLAIN = "application/octet-stream"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_ETAG = '""'
+
+
+class NoRoomError(S3Error):  # type: ignore[misc]  # nanio has no types
+    """The disk of the store is full: said as MinIO says it."""
+
+    code = "StorageFull"
+    message = "The object store has no room for this object."
+    http_status = 507
 
 
 class Shelf(FilesystemStorage):  # type: ignore[misc]  # nanio has no types
@@ -50,7 +60,7 @@ class Shelf(FilesystemStorage):  # type: ignore[misc]  # nanio has no types
         cache_control: str | None = None,
         expected_md5: str | None = None,
     ) -> ObjectInfo:
-        """Store an object; it appears whole and durable, or not at all. Raises nanio's S3 errors, or OSError."""
+        """Store an object; it appears whole and durable, or not at all. Raises S3 errors (NoRoomError too), OSError."""
         self._require_bucket_dir(bucket)
         validate_object_key(key)
         final = object_path(self._data_dir, bucket, key)
@@ -79,8 +89,10 @@ class Shelf(FilesystemStorage):  # type: ignore[misc]  # nanio has no types
             )
             note = metadata_path(self._data_dir, bucket, key)
             await asyncio.to_thread(staged.publish, note, info if _says_more(info) else None)
-        except BaseException:
+        except BaseException as err:
             staged.discard()
+            if isinstance(err, OSError) and err.errno in _NO_ROOM:
+                raise NoRoomError from err
             raise
         return info
 

@@ -23,6 +23,7 @@ from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.service.heads import http_protocol
 from noeira_tui.service.processes import die_with, to_notes
 
+_log = logging.getLogger("noeira_tui.service")
 READY = "ready"
 LOCKED_EXIT = 75
 _LOCK_PATIENCE_S = 8.0
@@ -37,14 +38,20 @@ def main() -> int:
     parser.add_argument("--parent", type=int, default=0, help="die when this process, our parent, does")
     options = parser.parse_args()
 
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if options.parent:
         die_with(options.parent)
     threading.Thread(target=_die_with_pipe, name="parent", daemon=True).start()
     lock = _locked(options.folder / "store.lock")
     if lock is None:
         return LOCKED_EXIT
-    write_atomically(options.folder / "store.pid", json.dumps(to_notes(ProcessOwner.me())).encode(), mode=0o600)
     _remove_leftovers(options.data_dir)
+    try:
+        write_atomically(options.folder / "store.pid", json.dumps(to_notes(ProcessOwner.me())).encode(), mode=0o600)
+    except OSError as err:
+        # A full disk must not keep anyone from reading. The lock keeps a second store away all the same. Our standard
+        # error is a file on that disk: a log survives that it cannot be written.
+        _log.warning("store.pid cannot be written: %s", err)
     _serve(socket.socket(fileno=options.socket), options.data_dir)
     return 0
 
@@ -97,7 +104,6 @@ def _serve(listening: socket.socket, data_dir: Path) -> None:
             sys.stdout.write(f"{READY}\n")
             sys.stdout.flush()
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     app = build_app()
     app.state.storage = Shelf(data_dir)
     # Behind the check of signatures.

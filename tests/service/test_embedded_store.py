@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from nanio.errors import BadDigest
 
-from noeira_tui.service.shelf import Shelf
+from noeira_tui.service.shelf import NoRoomError, Shelf
 from tests.support.service_client import Caller, anyone, fetch, put
 from tests.support.service_fixture import RunningService
 from tests.support.service_process import until
@@ -147,7 +147,7 @@ def test_a_full_disk_leaves_nothing(shelf: Shelf, tmp_path: Path, monkeypatch: p
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(NoRoomError):
             asyncio.run(shelf.put_object("bucket", "key", pieces(b"data")))
     assert [path.name for path in (tmp_path / "bucket").iterdir()] == [".nanio-meta"]
     asyncio.run(shelf.put_object("bucket", "key", pieces()))
