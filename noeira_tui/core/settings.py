@@ -20,6 +20,7 @@ from noeira_tui.core.settingspecs import (
     CACHE,
     LOCAL_ONLY,
     MAX_RATE,
+    NOTIFY,
     PROJECTS,
     ROOT,
     SHARED_CACHE,
@@ -38,8 +39,8 @@ from noeira_tui.core.settingspecs import (
 )
 
 __all__ = [
-    "API_KEY", "CACHE", "LOCAL_ONLY", "MAX_RATE", "PROJECTS", "ROOT", "SHARED_CACHE", "SLOTS", "SPECS", "STATE",
-    "THEME", "URL", "Setting", "SettingSpec", "Settings", "Source", "default_config_file", "mask",
+    "API_KEY", "CACHE", "LOCAL_ONLY", "MAX_RATE", "NOTIFY", "PROJECTS", "ROOT", "SHARED_CACHE", "SLOTS", "SPECS",
+    "STATE", "THEME", "URL", "Setting", "SettingSpec", "Settings", "Source", "default_config_file", "mask",
 ]  # fmt: skip
 
 Layer = tuple[Source, str, Mapping[str, str]]

@@ -20,6 +20,7 @@ MAX_RATE = "NOEIRA_MAX_RATE"
 SLOTS = "NOEIRA_TRANSFER_SLOTS"
 THEME = "NOEIRA_THEME"
 LOCAL_ONLY = "NOEIRA_LOCAL_ONLY"
+NOTIFY = "NOEIRA_NOTIFY"
 
 
 class Source(StrEnum):
@@ -89,6 +90,11 @@ def no_switch(text: str) -> str | None:
     return None if is_on(text) is not None else "It is yes or no."
 
 
+def no_notice(text: str) -> str | None:
+    """Why a text is no way to tell that a job ended; None when it is one."""
+    return None if text.strip().lower() in {"off", "bell", "osc9"} else "It is off, bell or osc9."
+
+
 def is_on(text: str) -> bool | None:
     """What a switch such as `yes`, `off` or `1` means; None when it is no switch."""
     word = text.strip().lower()
@@ -113,6 +119,12 @@ SPECS: tuple[SettingSpec, ...] = (
     ),
     SettingSpec(SLOTS, "how many transfers run at once, 2 by default", default="2", refusal=no_slots),
     SettingSpec(THEME, "colours of the app, such as noeira-light", default="noeira-dark"),
+    SettingSpec(
+        NOTIFY,
+        "how the app tells that a job ended: bell, osc9 (a notification of the terminal's desktop), off",
+        default="off",
+        refusal=no_notice,
+    ),
     SettingSpec(
         LOCAL_ONLY, "yes: the app does not ask for a service when none is set", default="no", refusal=no_switch
     ),

@@ -29,7 +29,6 @@ __all__ = [
     "dialog_binding",
     "key_label",
     "key_of",
-    "key_table",
     "keyed",
 ]
 
@@ -159,16 +158,3 @@ def dialog_binding(action_id: str, method: str) -> Binding:
     """The binding of an action of dialogs to a method of one."""
     action = BY_ID[action_id]
     return Binding(",".join(action.keys), method, action.label, id=action.id, show=False)
-
-
-def key_table() -> str:
-    """The keys as a Markdown table, for the docs."""
-    from noeira_tui.tui.inspector_actions import INSPECTOR
-
-    lines = ["| key | action | what it does |", "|---|---|---|"]
-    for group in Group:
-        for action in (*ACTIONS, *INSPECTOR):
-            if action.group is group:
-                keys = " ".join(f"`{key_label(key)}`" for key in action.keys) or "`^p`, by name"
-                lines.append(f"| {keys} | {action.label} | {action.help} |")
-    return "\n".join(lines) + "\n"

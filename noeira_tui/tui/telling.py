@@ -44,6 +44,15 @@ class Telling:
 
         self._screen.app.push_screen(ErrorDialog(error, self._glyphs))
 
+    def notify_end(self, text: str, how: str) -> None:
+        """Tell that a job ended to who looks elsewhere: `bell` rings, `osc9` asks the terminal for a notification."""
+        app = self._screen.app
+        if how == "bell":
+            app.bell()
+        elif how == "osc9" and app._driver is not None and not app.is_headless:
+            shown = cut(clean(text, self._glyphs), 80, self._glyphs)
+            app._driver.write(f"\x1b]9;{shown}\x07")
+
     def copy(self, text: str) -> None:
         """Put text on the clipboard of the user's terminal; what is no UTF-8 is escaped."""
         self._screen.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())

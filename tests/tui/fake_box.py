@@ -13,7 +13,7 @@ from noeira_tui.assets.keep import CachedPack
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.core.errors import JobError, NoeiraError, VerificationError
 from noeira_tui.core.progress import CancelToken, Progress, ProgressSnapshot
-from noeira_tui.core.settings import Settings
+from noeira_tui.core.settings import SPECS, Setting, Settings, Source
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobFailure, JobRecord, JobSpec, JobState
 from noeira_tui.overview.freeing import Proven, ProvenFile, ProvenRecording
@@ -45,6 +45,9 @@ WEIRD_NAMES = (
     "[red]not red[/red]",
     "back\\slash[/]$tone-good",
 )
+
+
+NO_SETTINGS = {spec.name: Setting(spec, None, Source.DEFAULT, "") for spec in SPECS}
 
 
 def frozen_clock() -> float:
@@ -335,7 +338,7 @@ class FakeBox:
     picture: Overview = field(default_factory=sample)
     rows: tuple[JobRecord, ...] = ()
     settings: Settings = field(
-        default_factory=lambda: Settings(root=ROOT, cwd=ROOT, env_file=None, places=(), _values={})
+        default_factory=lambda: Settings(root=ROOT, cwd=ROOT, env_file=None, places=(), _values=NO_SETTINGS)
     )
     asked: list[tuple[object, ...]] = field(default_factory=list)
     fails_with: NoeiraError | None = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from noeira_tui.tui.actions import ACTIONS, BY_ID, LISTS, Danger, Situation, bindings, key_table
+from noeira_tui.tui.actions import ACTIONS, BY_ID, LISTS, Danger, Situation, bindings
 from noeira_tui.tui.inspector_actions import INSPECTOR
+from noeira_tui.tui.keydocs import keys_page
 from noeira_tui.tui.modals.dialog import Dialog
 from noeira_tui.tui.modals.unsent import UnsentDialog
 from noeira_tui.tui.operations import Operations
@@ -54,12 +56,13 @@ def test_read_only_leaves_only_what_harms_nothing() -> None:
             assert "read-only" in refused
 
 
-def test_the_key_table_names_every_action() -> None:
-    table = key_table()
-    assert len(table.splitlines()) == len(ACTIONS) + len(INSPECTOR) + 2
+def test_the_page_of_keys_is_that_of_the_registry() -> None:
+    page = Path(__file__).parents[2] / "docs/keys.md"
+    made = keys_page()
+    assert page.read_text("utf-8") == made, "python -m noeira_tui.tui.keydocs > docs/keys.md"
     for action in (*ACTIONS, *INSPECTOR):
-        assert f"| {action.label} |" in table
-    assert "| `p` | pull |" in table
+        assert f"| `{action.id}` | {action.label} |" in made
+    assert "| `p` | `pull` | pull | ▲ Fetch" in made
 
 
 async def test_the_footer_shows_the_keys_of_the_focused_list() -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from noeira_tui.core.progress import ProgressSnapshot
+from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.records import JobState, Request
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS
 from noeira_tui.tui.job_rows import job_rows, paint_job
@@ -186,3 +190,18 @@ async def test_a_running_jobs_log_is_followed_without_its_row_changing() -> None
         await app.until(lambda: "first line" in app.screen_text())
         box.log_text = "first line\nsecond line"
         await app.until(lambda: "second line" in app.screen_text())
+
+
+@pytest.mark.parametrize(("how", "rung"), [(None, 0), ("off", 0), ("bell", 1)])
+async def test_the_end_of_a_job_rings_when_that_is_wanted(how: str | None, rung: int, tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), **({"NOEIRA_NOTIFY": how} if how else {})}
+    box = FakeBox(settings=Settings.load(root=tmp_path, cwd=tmp_path, environ=environ))
+    running = job(1, "catalog-pull", "g1-walk-v2", JobState.RUNNING)
+    box.set_jobs(running)
+    async with driving(box) as app:
+        bells: list[int] = []
+        app.app.bell = lambda: bells.append(1)  # type: ignore[method-assign]
+        await app.until(lambda: app.status("job:1") == "running")
+        box.set_jobs(replace(running, state=JobState.DONE))
+        await app.until(lambda: "pull g1-walk-v2: done" in app.toasts())
+        assert len(bells) == rung

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from noeira_tui.assets.compare import FileProblem, Trouble
+from noeira_tui.assets.keep import CachedPack
 from noeira_tui.core.errors import NoeiraError
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.states import State
@@ -48,6 +49,7 @@ def weird_box(name: str) -> FakeBox:
         datasets=(
             dataset(name, State.MODIFIED, name=name, version=name, detail=name, columns=name, filename=name),
             dataset(f"local {name}", State.LOCAL, detail=name),
+            dataset(f"{name} held", State.CURRENT, path=Path(name)),
         ),
         packs=(
             pack(name, name, State.MODIFIED, 5, name, problems=problems, locator=name, installed_version=name),
@@ -56,7 +58,8 @@ def weird_box(name: str) -> FakeBox:
         warnings=(name,),
     )
     facts = PackFacts(name, name, True, name, 1, 1, (Path(name),), (Path(name),))
-    box = FakeBox(picture=picture, log_text=name, facts=facts)
+    held = CachedPack("1" * 64, Path(name), 5, 1, 0.0, (name,))
+    box = FakeBox(picture=picture, log_text=name, facts=facts, cache=(held,))
     box.set_jobs(
         job(1, "catalog-pull", name, JobState.FAILED, failure=JobFailure(name, name, name)),
         job(2, "dataset-watch", f"other/{name}", JobState.RUNNING, progress=ProgressSnapshot(phase=name)),
@@ -80,11 +83,18 @@ async def test_a_name_is_literal_on_every_screen(index: int) -> None:
             await app.until(lambda: shown in app.screen_text(), name)
             await app.press("y", "escape")
             await app.until(lambda: app.app.screen is app.main)
+        # What is freed: the copies, after their proof; the cache; in jump mode every row has a letter.
+        for keys, told in ((("2", "end", "x"), "Free 1 copy"), (("3", "x"), "Free 1 cached pack"), (("f",), "")):
+            await app.press(*keys)
+            await app.until(lambda: app.app.screen is not app.main, str(keys))
+            await app.until(lambda told=told: told in app.screen_text() and shown in app.screen_text())  # type: ignore[misc]
+            await app.press("escape")
+            await app.until(lambda: app.app.screen is app.main)
         # The confirmation, the question for a name, the reasons, a filter with it, an error and a toast.
         # Of a recording: the project it would make, what it would overwrite here and there; of packs what they lose.
         recording_row = ("1", "home", "down")
         dialogs = (
-            ("2", "home", "p"), ("end", "u"), ("D",), ("D", "u"), ("ctrl+p",), ("?",),
+            ("2", "home", "p"), ("end", "up", "u"), ("D",), ("D", "u"), ("ctrl+p",), ("?",),
             (*recording_row, "p"), (*recording_row, "p", "tab", "enter"), (*recording_row, "u"), ("3", "end", "p"),
         )  # fmt: skip
         for keys in dialogs:

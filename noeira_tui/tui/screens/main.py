@@ -74,7 +74,7 @@ class MainScreen(Screen[None]):
         self.background = Background(self)
         self.history = History()
         self._over_ssh = over_ssh
-        self._box = box
+        self.box = box
         self._operations: Operations | None = None
 
     def compose(self) -> ComposeResult:
@@ -315,7 +315,7 @@ class MainScreen(Screen[None]):
         if self._operations is None:
             from noeira_tui.tui.operations import Operations
 
-            self._operations = Operations(self, self._box)
+            self._operations = Operations(self, self.box)
         if BY_ID[action_id].group is Group.DATA or action_id == "open":
             self.note_visit()
         self._operations.do(action_id)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from noeira_tui.core.settings import NOTIFY, SLOTS
+from noeira_tui.core.settingspecs import no_slots
 from noeira_tui.tui.board import PANES
 from noeira_tui.tui.messages import JobsFailed, JobsRead, Looked, LookFailed
 from noeira_tui.tui.thing_rows import is_watch
 
 if TYPE_CHECKING:
+    from noeira_tui.core.settings import Settings
     from noeira_tui.jobs.records import JobRecord
     from noeira_tui.tui.screens.main import MainScreen
 
@@ -53,11 +56,15 @@ class News:
         screen = self._screen
         screen.jobs_known = True
         before = {job.id: job for job in screen.board.jobs}
+        screen.board.slots = _slots(screen.box.settings)
         screen.board.take_jobs(message.jobs)
         screen.board.jobs_problem = ""
         ended = [job for job in message.jobs if not job.is_live and job.id in before and before[job.id].is_live]
         for job in ended:
             self._tell_ended(job)
+        if ended:
+            how = (screen.box.settings.get(NOTIFY) or "off").lower()
+            screen.telling.notify_end(f"noeira: {ended[0].spec.title} {ended[0].state}", how)
         if ended or any(_sent_more(before.get(job.id), job) for job in message.jobs):
             screen.watcher.look_now()
         if ended:
@@ -87,6 +94,12 @@ class News:
         elif job.state in ("failed", "interrupted"):
             why = job.failure.message if job.failure else "its process ended"
             self._screen.tell(f"{job.spec.title}: {job.state}. {why}", severity="error")
+
+
+def _slots(settings: Settings) -> int:
+    """How many transfers run at once; the default where the setting cannot be read."""
+    text = settings.get(SLOTS) or "2"
+    return 2 if no_slots(text) else int(text)
 
 
 def _sent_more(before: JobRecord | None, job: JobRecord) -> bool:
