@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,6 +32,9 @@ SCORER_VERSION = "noeira-1"
 DEFAULT_FPS = 30.0
 LEAST_FRAMES = 5
 
+_cores = threading.BoundedSemaphore(os.cpu_count() or 1)
+"""Threads that read may be many; more that compute than there are cores only take the interpreter from each other."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -47,7 +52,7 @@ def score_episode(frames: EpisodeFrames) -> Score:
     """
     if frames.num_frames < LEAST_FRAMES:
         return Score(Metrics(), 0.0, ())
-    with np.errstate(all="ignore"):
+    with _cores, np.errstate(all="ignore"):
         state, action = _channels(frames.state), _channels(frames.action)
         metrics = _measured(frames, state, action)
     raised = {"nan_in_actions": action is not None and not action.finite}
