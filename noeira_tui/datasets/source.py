@@ -24,6 +24,7 @@ MAX_LINES_BYTES = 512 << 20
 MAX_PART_BYTES = 1 << 30
 PARALLEL = 8
 _LISTED_FROM = 8
+_MAX_ASKED = 2000
 _LFS = b"version https://git-lfs"
 
 T = TypeVar("T")
@@ -122,7 +123,8 @@ class Source:
         return True
 
     def marks(self, paths: Sequence[str]) -> dict[str, FileMark]:
-        """What shows whether files changed, of those that are there; reads none. Many are told by their folders."""
+        """What shows whether files changed, of those that are there; reads none. Many are told by their folders; too
+        many that would have to be asked for one by one are left out."""
         folders = sorted({path.rpartition("/")[0] for path in paths})
         if self.can_list and len(paths) > _LISTED_FROM and len(folders) * _LISTED_FROM < len(paths):
             found = dict(zip(folders, self.each(self.listing, folders), strict=True))
@@ -132,6 +134,8 @@ class Source:
                 for path, folder, name in parted
                 if name in found[folder].files
             }
+        if self.is_remote and len(paths) > _MAX_ASKED:
+            return {}
         marks = self.each(self._mark, paths)
         return {path: mark for path, mark in zip(paths, marks, strict=True) if mark is not None}
 

@@ -130,7 +130,7 @@ def open_run(
     if inner.store is source.store:
         # Before anything is read: a file that changes meanwhile is read again next time.
         run.marks = source.marks(plan.files)
-        run.is_whole = bool(plan.files)
+        run.is_whole = bool(run.marks)
     else:
         run.marks = {"": source.mark("")}
 

@@ -76,6 +76,16 @@ class EpisodeInfo:
     reasons: Mapping[str, str] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=Metrics)
 
+    def reason(self, flag: str) -> str:
+        """Why a flag is up, in words; for one that this version does not know, its name."""
+        from noeira_tui.episodes.checks import CHECKS
+        from noeira_tui.episodes.flags import FLAGS
+
+        if flag in self.reasons:
+            return self.reasons[flag]
+        known = FLAGS.get(flag)
+        return known.reason(self.metrics) if known is not None else CHECKS.get(flag, flag)
+
 
 @dataclass(frozen=True)
 class ScoreStep:

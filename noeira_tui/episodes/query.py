@@ -71,11 +71,17 @@ class CatalogReader:
         return QueryAnswer(columns, rows)
 
     def episodes(
-        self, *, flag: str | None = None, min_score: float | None = None, limit: int | None = None
+        self,
+        *,
+        flag: str | None = None,
+        min_score: float | None = None,
+        source_uri: str | None = None,
+        limit: int | None = None,
     ) -> tuple[EpisodeInfo, ...]:
         """Episodes with their latest score, the worst first, those without a score last.
 
-        Only those with a `flag`, with a score of at least `min_score`, and at most `limit` of them, where asked.
+        Only those with a `flag`, with a score of at least `min_score`, first ingested from the dataset at `source_uri`,
+        and at most `limit` of them, where asked.
         """
         where: list[str] = []
         values: dict[str, object] = {}
@@ -85,6 +91,9 @@ class CatalogReader:
         if min_score is not None:
             where.append("overall_score >= $least")
             values["least"] = min_score
+        if source_uri is not None:
+            where.append("source_uri = $source")
+            values["source"] = source_uri
         sql = (
             "SELECT * FROM scored_episodes"
             + (f" WHERE {' AND '.join(where)}" if where else "")

@@ -26,7 +26,7 @@ from noeira_tui.episodes.ingest import ingest
 from noeira_tui.episodes.query import CatalogReader
 from noeira_tui.episodes.tables import EpisodeCatalog, make_catalog, open_catalog
 from tests.support.datasets_http import serving
-from tests.support.episodes_build import Take, takes, write_info, write_v3, write_v21, write_zarr
+from tests.support.episodes_build import Take, takes, write_info, write_v3, write_v21, write_zarr, zarr_digest
 from tests.support.waiting import until
 
 
@@ -212,6 +212,17 @@ def test_memory_addresses_are_ingested_with_processes_too(dataset: Path, tmp_pat
         memory.rm("/cubes", recursive=True)
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_archives_are_ingested_in_place_and_remembered(tmp_path: Path, kind: str) -> None:
+    made = write_zarr(tmp_path / "cubes.zarr", takes(4), generation=2)
+    archive = shutil.make_archive(str(made), kind, made)
+    outcome = ingest([archive], catalog=str(tmp_path / "c"), workers=2)
+    assert counted(outcome) == (4, 0, 0)
+    assert {one.episode_id for one in listed(tmp_path / "c")} == {zarr_digest(one) for one in takes(4)}
+    again = ingest([archive], catalog=str(tmp_path / "c"))
+    assert (counted(again), again.bytes_read) == ((0, 4, 0), 0)
+
+
 def test_failures_are_listed_and_the_others_go_on(tmp_path: Path) -> None:
     bad = write_v21(tmp_path / "bad", takes(5))
     (bad / "data" / "chunk-000" / "episode_000002.parquet").write_bytes(b"PAR1 cut short")
@@ -233,8 +244,12 @@ def test_flags_and_reasons_of_what_is_wrong_with_the_frames(tmp_path: Path) -> N
     write_v3(tmp_path / "a", [episodes[0], replace(episodes[1], times=late), episodes[2]])
     ingest([str(tmp_path / "a")], catalog=str(tmp_path / "c"))
     with CatalogReader(str(tmp_path / "c")) as reader:
-        flagged = reader.episodes(flag="timestamp_jump")
+        flagged = reader.episodes(flag="timestamp_jump", source_uri=str(tmp_path / "a"), limit=5)
+        assert not reader.episodes(flag="timestamp_jump", source_uri="elsewhere")
     assert [one.episode_index for one in flagged] == [1]
+    assert flagged[0].reason("timestamp_jump") == flagged[0].reasons["timestamp_jump"]
+    assert flagged[0].reason("jerky").startswith("ldlj ")
+    assert flagged[0].reason("of another version") == "of another version"
     assert flagged[0].reasons == {"timestamp_jump": "after frame 19 the time goes on by 1.033 s, 0.033 s are due"}
 
 

@@ -38,7 +38,7 @@ def plan_proprio(source: Source, info: LeRobotInfo, wishes: ReadingWishes) -> Pr
     if not len(table) and problems.found and info.generation is Generation.V2:
         first = problems.found[0]
         raise DatasetFileError(first.message, code=first.code, file=first.file)
-    if _any_missing(source, table.data_files):
+    if info.generation is Generation.V2 and _any_missing(source, table.data_files):
         # Not where `info.json` says: the layout's own names are tried.
         check_files(source, blind, table, problems)
     told = tuple(
