@@ -71,11 +71,13 @@ def _on_camera(now: Inspecting) -> str | None:
     return _in_episodes(now) or (None if now.cameras else "The dataset has no cameras.")
 
 
+def _on_frame(now: Inspecting) -> str | None:
+    return _on_camera(now) or (None if now.frame_shown else "No frame is shown: f shows it.")
+
+
 def _other_camera(now: Inspecting) -> str | None:
-    if reason := _on_camera(now):
+    if reason := _on_frame(now):
         return reason
-    if not now.frame_shown:
-        return "No frame is shown: f shows it."
     return None if now.cameras > 1 else "There is only one camera."
 
 
@@ -124,6 +126,8 @@ INSPECTOR: tuple[Action, ...] = (
     _action("frame", ("f",), "frame", "Show what a camera saw at the cursor, or hide it.", _on_camera, 11),
     _action("camera", ("c",), "camera", "The next camera.", _other_camera, 14),
     _action("camera_back", ("C",), "camera back", "The camera before.", _other_camera),
+    _action("drawing", ("m",), "drawing", "Draw the frame in another way: as half blocks, as letters, or by a graphics "
+            "protocol, which not every terminal tells that it has.", _on_frame),
     _action("about", ("b",), "about", "What the dataset tells of the episode: tasks, files, problems, quality.",
             _in_episodes, 15),
     _action("go", ("/",), "go to", "Go to an episode by its number.", _in_episodes, 16),

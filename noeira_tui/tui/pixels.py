@@ -40,6 +40,7 @@ class Drawing(StrEnum):
     """How a picture is drawn. `blocks` is two pixels a cell in colour, `letters` one by its brightness."""
 
     KITTY = "kitty graphics"
+    SIXEL = "sixels"
     BLOCKS = "half blocks"
     LETTERS = "letters"
 
@@ -57,15 +58,19 @@ class Room:
 def drawing_for(environ: Mapping[str, str], *, colours: bool, truecolor: bool, is_ascii: bool, is_own: bool) -> Drawing:
     """How the terminal can draw. Asked of its environment: it could only be asked itself before the app begins.
 
-    kitty and Ghostty draw placeholders; others that speak the protocol do not. `is_own` tells that the app writes to
-    a terminal itself, not into a browser. Inside tmux and screen the protocol does not pass.
+    kitty and Ghostty draw placeholders; others that speak their protocol do not, but draw sixels. `is_own` tells that
+    the app writes to a terminal itself, not into a browser. Inside tmux and screen neither passes.
     """
     if not colours or is_ascii:
         return Drawing.LETTERS
     term, program = environ.get("TERM", ""), environ.get("TERM_PROGRAM", "")
     multiplexed = "TMUX" in environ or "STY" in environ or term.startswith(("tmux", "screen"))
-    speaks = "KITTY_WINDOW_ID" in environ or term in {"xterm-kitty", "xterm-ghostty"} or program == "ghostty"
-    return Drawing.KITTY if speaks and truecolor and is_own and not multiplexed else Drawing.BLOCKS
+    if multiplexed or not is_own:
+        return Drawing.BLOCKS
+    if "KITTY_WINDOW_ID" in environ or term in {"xterm-kitty", "xterm-ghostty"} or program == "ghostty":
+        return Drawing.KITTY if truecolor else Drawing.BLOCKS
+    sixels = term.startswith(("foot", "mlterm", "wezterm", "contour")) or program in {"WezTerm", "iTerm.app", "mintty"}
+    return Drawing.SIXEL if sixels or environ.get("LC_TERMINAL") == "iTerm2" else Drawing.BLOCKS
 
 
 def fitted(width: int, height: int, room_width: int, room_height: int, *, cell_ratio: float = 2.0) -> Room:

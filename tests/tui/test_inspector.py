@@ -254,7 +254,11 @@ async def test_a_camera_and_a_moment_are_chosen_by_keys(made: Path) -> None:
         assert "observation.images.wrist 2/2" in looking.shown
         await looking.press("C")
         await looking.until(lambda: frame.picture is not None and frame.picture.camera.endswith("front"), "front")
-        await looking.press("escape")
+        await looking.press("m")
+        assert "Drawn as letters" in looking.driver.toasts()
+        assert "▀" not in looking.shown
+        await looking.press("m", "escape")
+        assert frame.drawing == "half blocks"
         assert not frame.display
         assert looking.is_open, "escape hides the frame before it leaves"
 

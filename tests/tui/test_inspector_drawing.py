@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
+from textual.screen import ModalScreen
 
 from noeira_tui.datasets.facts import Picture
-from noeira_tui.tui import canvas, pixels
+from noeira_tui.tui import canvas, pixels, sixels
 from noeira_tui.tui.canvas import Axis, draw, number_text, rising, value_axis
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS
 from noeira_tui.tui.pixels import Drawing, Room, drawing_for, fitted, scaled, transmission
@@ -130,6 +131,10 @@ def test_pixels_are_means_of_what_they_cover() -> None:
         ({"TERM": "xterm-kitty"}, {"is_own": False}, Drawing.BLOCKS),
         ({"TERM": "xterm-kitty"}, {"colours": False}, Drawing.LETTERS),
         ({"TERM": "xterm-kitty"}, {"is_ascii": True}, Drawing.LETTERS),
+        ({"TERM": "foot"}, {}, Drawing.SIXEL),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, {"truecolor": False}, Drawing.SIXEL),
+        ({"TERM": "xterm-256color", "LC_TERMINAL": "iTerm2"}, {}, Drawing.SIXEL),
+        ({"TERM": "foot"}, {"is_own": False}, Drawing.BLOCKS),
         ({"TERM": "linux"}, {}, Drawing.BLOCKS),
         ({}, {}, Drawing.BLOCKS),
     ],
@@ -150,6 +155,45 @@ def test_a_transmission_is_the_picture_in_chunks() -> None:
     head = dict(part.split("=") for part in parts[0][0].split(","))
     assert head == {"i": "77", "a": "T", "U": "1", "c": "20", "r": "8", "f": "24", "s": "64", "v": "48", "o": "z",
                     "t": "d", "q": "2", "m": "1"}  # fmt: skip
+
+
+def painted(code: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """What a terminal would make of sixels: colour numbers, -1 where nothing is drawn."""
+    found = re.fullmatch(r'\x1bP0;1;0q"1;1;(\d+);(\d+)((?:#\d+;2;\d+;\d+;\d+)*)(.*)\x1b\\', code)
+    assert found is not None
+    width, height = int(found[1]), int(found[2])
+    shown = np.full((height + 6, width), -1)
+    top = column = number = 0
+    for colour, count, character in re.findall(r"#(\d+)|(?:!(\d+))?([?-~$\-])", found[4]):
+        if colour:
+            number = int(colour)
+        elif character == "$":
+            column = 0
+        elif character == "-":
+            top, column = top + 6, 0
+        else:
+            for _ in range(int(count or 1)):
+                for bit in range(6):
+                    if (ord(character) - 63) >> bit & 1:
+                        shown[top + bit, column] = number
+                column += 1  # noqa: SIM113 - a carriage return puts it back
+    return shown[:height]
+
+
+@given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 9))
+def test_sixels_are_the_picture(width: int, height: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    picture = np.repeat(rng.integers(0, 256, (height, 1, 3), np.uint8), width, axis=1)
+    picture[:, width // 2 :] = rng.integers(0, 256, 3, np.uint8)
+    shown = painted(sixels.encoded(picture))
+    assert (shown >= 0).all(), "every pixel is drawn"
+    steps = np.stack([shown // 36, shown // 6 % 6, shown % 6], axis=2) * 51
+    assert (abs(steps - picture.astype(int)) <= 51).all(), "within a step of its colour, by dithering"
+
+
+def test_sixels_are_short_where_a_colour_goes_on() -> None:
+    code = sixels.encoded(np.full((480, 640, 3), 255, np.uint8))
+    assert len(code) < 2000
 
 
 def test_the_marks_of_rows_are_those_of_the_protocol() -> None:
@@ -223,3 +267,31 @@ async def test_kitty_is_given_the_picture_once_and_told_to_forget_it(monkeypatch
         app.frame.tell(())
         await pilot.pause()
         assert sent[1:] == [pixels.deletion(image_id)]
+
+
+async def test_sixels_are_drawn_with_their_cells_and_not_over_a_dialog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Frame, "drawing", Drawing.SIXEL)
+    monkeypatch.setattr(sixels, "cell_pixels", lambda: (10, 20))
+    app = Shown()
+    async with app.run_test(size=(6, 4)) as pilot:
+        app.frame.show(Picture("c", 2, 2, COLOURS, 0.0, True))
+        await pilot.pause()
+        last = app.frame.render_line(3)
+        assert last.cell_length == 6
+        code = "".join(segment.text for segment in last if segment.control)
+        assert code.startswith("\x1b7\x1b[1;1H\x1bP")
+        assert code.endswith("\x1b\\\x1b8")
+        assert '"1;1;60;60' in code, "three rows of twenty pixels, six columns of ten"
+        await app.push_screen(ModalScreen())
+        await pilot.pause()
+        assert not [segment for segment in app.frame.render_line(3) if segment.control]
+
+
+async def test_without_the_size_of_a_cell_there_are_no_sixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Frame, "drawing", Drawing.SIXEL)
+    monkeypatch.setattr(sixels, "cell_pixels", lambda: None)
+    app = Shown()
+    async with app.run_test(size=(4, 2)) as pilot:
+        app.frame.show(Picture("c", 2, 2, COLOURS, 0.0, True))
+        await pilot.pause()
+        assert app.lines() == ["▀▀▀▀", "▀▀▀▀"]

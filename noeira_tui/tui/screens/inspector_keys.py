@@ -36,6 +36,7 @@ class InspectorKeys:
             "frame": partial(look.toggle, "frame"),
             "camera": partial(look.turn_camera, 1),
             "camera_back": partial(look.turn_camera, -1),
+            "drawing": lambda: screen.tell(f"Drawn as {screen.view.frame.turn_drawing()}."),
             "about": partial(look.toggle, "about"),
             "go": self._go,
             "check": screen.check_deeply,

@@ -7,13 +7,13 @@ import os
 from typing import TYPE_CHECKING
 
 from rich.color import Color
-from rich.segment import Segment
+from rich.segment import ControlType, Segment
 from rich.style import Style
 from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from noeira_tui.tui import pixels
+from noeira_tui.tui import pixels, sixels
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.pixels import Drawing, Room
 from noeira_tui.tui.text import Line
@@ -39,6 +39,8 @@ class Frame(Widget):
         self._strips: list[Strip] = []
         self._drawn_for: tuple[int, int] | None = None
         self._image_id: int | None = None
+        self._sixels: tuple[str, Room] | None = None
+        self._chosen: Drawing | None = None
 
     @property
     def picture(self) -> Picture | None:
@@ -51,15 +53,40 @@ class Frame(Widget):
 
     @property
     def drawing(self) -> Drawing:
-        """How this terminal draws."""
-        driver = self.app._driver
+        """How this terminal draws: as was chosen, else as far as its environment tells."""
+        if self._chosen is not None:
+            return self._chosen
         return pixels.drawing_for(
             os.environ,
             colours=not self.app.no_color,
-            truecolor=self.app.console.color_system == "truecolor",
+            truecolor=self._is_truecolor,
             is_ascii=self._glyphs.is_ascii,
-            is_own=driver is not None and not driver.is_headless and not driver.is_web,
+            is_own=self._is_own,
         )
+
+    def turn_drawing(self) -> Drawing:
+        """Draw in another way: over SSH the environment does not tell what the terminal can."""
+        ways = [way for way in Drawing if self._may_draw(way)]
+        self._chosen = ways[(ways.index(self.drawing) + 1) % len(ways)] if self.drawing in ways else ways[0]
+        self._forget()
+        return self._chosen
+
+    def _may_draw(self, way: Drawing) -> bool:
+        if way is Drawing.KITTY:
+            return self._is_own and self._is_truecolor
+        if way is Drawing.SIXEL:
+            return self._is_own and sixels.cell_pixels() is not None
+        return way is Drawing.LETTERS or not (self.app.no_color or self._glyphs.is_ascii)
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether the app writes to a terminal itself."""
+        driver = self.app._driver
+        return driver is not None and not driver.is_headless and not driver.is_web
+
+    @property
+    def _is_truecolor(self) -> bool:
+        return self.app.console.color_system == "truecolor"
 
     def show(self, picture: Picture) -> None:
         """Show a picture."""
@@ -79,7 +106,7 @@ class Frame(Widget):
 
     def _forget(self) -> None:
         self._free()
-        self._strips, self._drawn_for = [], None
+        self._strips, self._drawn_for, self._sixels = [], None, None
         self.refresh()
 
     def _free(self) -> None:
@@ -99,14 +126,32 @@ class Frame(Widget):
         size = (width, self.size.height)
         if self._drawn_for != size:
             self._strips, self._drawn_for = self._draw(self._picture), size
-        return self._strips[y] if y < len(self._strips) else Strip.blank(width, self.rich_style)
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(width, self.rich_style)
+        return self._with_sixels(strip) if self._sixels is not None and y == self.size.height - 1 else strip
+
+    def _with_sixels(self, strip: Strip) -> Strip:
+        """The last line, after which the sixels are drawn over all of them: whenever the cells are painted anew."""
+        assert self._sixels is not None
+        if not self.screen.is_active:
+            return strip  # they would be drawn over the dialog
+        data, room = self._sixels
+        left, top = self.content_region.x + room.left + 1, self.content_region.y + room.top + 1
+        drawn = Segment(f"\x1b7\x1b[{top};{left}H{data}\x1b8", None, [(ControlType.CURSOR_FORWARD, 0)])
+        return Strip([*strip, drawn], strip.cell_length)
 
     def _draw(self, picture: Picture) -> list[Strip]:
         width, height = self.size.width, self.size.height
-        drawing = self.drawing
-        room = pixels.fitted(picture.width, picture.height, width, min(height, pixels.MAX_ROWS))
+        drawing, cell = self.drawing, sixels.cell_pixels()
+        if drawing is Drawing.SIXEL and cell is None:
+            drawing = Drawing.BLOCKS  # nobody knows how many pixels a cell has
+        ratio = 2.0 if drawing in {Drawing.BLOCKS, Drawing.LETTERS} or cell is None else cell[1] / cell[0]
+        room = pixels.fitted(picture.width, picture.height, width, min(height, pixels.MAX_ROWS), cell_ratio=ratio)
         if drawing is Drawing.KITTY:
             rows = self._placed(picture, room)
+        elif drawing is Drawing.SIXEL and cell is not None:
+            shown = pixels.scaled(picture.rgb, picture.width, picture.height, *sixel_size(room, cell))
+            self._sixels = (sixels.encoded(shown), room)
+            rows = [[Segment(" " * room.width, self.rich_style)] for _ in range(room.height)]
         elif drawing is Drawing.BLOCKS:
             rows = self._blocks(picture, room)
         else:
@@ -138,3 +183,8 @@ class Frame(Widget):
                 row.append(Segment("▀", styles[key]))
             rows.append(row)
         return rows
+
+
+def sixel_size(room: Room, cell: tuple[int, int]) -> tuple[int, int]:
+    """The pixels of a picture in its cells: no row below them, where the terminal would scroll."""
+    return room.width * cell[0], room.height * cell[1] // 6 * 6
