@@ -323,7 +323,7 @@ def _uploads(session: Session, object_keys: Sequence[str]) -> dict[str, int]:
     query = select(FileUpload.object_key, FileUpload.pk).where(
         FileUpload.object_key.in_(object_keys), FileUpload.completed_at.is_(None)
     )
-    return dict(session.execute(query).tuples().all())
+    return {row.object_key: row.pk for row in session.execute(query)}
 
 
 def _is_ready(row: RecordingFile | None, file: FileBody) -> bool:
