@@ -31,7 +31,8 @@ def _run(arguments: list[str]) -> int:
 
         sys.stdout.write(f"noeira-tui {__version__}\n")
         return 0
-    if all(argument == "--read-only" for argument in arguments):
+    # A shell that asks for completions gives its words in the environment, and no arguments.
+    if "_NOEIRA_TUI_COMPLETE" not in os.environ and all(argument == "--read-only" for argument in arguments):
         # No command library on the way to the app: it must be on the screen at once.
         from noeira_tui.cli.openapp import open_app
 

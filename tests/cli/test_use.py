@@ -68,6 +68,18 @@ def test_without_a_terminal_the_app_says_so_and_is_exit_2(root: Path) -> None:
         assert "\x1b" not in ran.stdout + ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("noeira-tui cat", "catalog"), ("noeira-tui catalog pul", "pull"), ("noeira-tui web --po", "--port")],
+)
+def test_a_shell_completes_commands_and_options(root: Path, words: str, found: str) -> None:
+    asks = {"_NOEIRA_TUI_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    ran = subprocess.run(
+        [sys.executable, "-m", "noeira_tui"], capture_output=True, text=True, env={**os.environ, **asks}, cwd=root
+    )
+    assert (ran.returncode, ran.stdout.split()) == (0, [found])
+
+
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("doctor",), ("catalog", "list", "--json")])
 @pytest.mark.parametrize("place", ["pipe", "/dev/full"])
 def test_output_that_nobody_takes_is_exit_1_without_a_traceback(
