@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from noeira_tui.core.errors import ConfigError, NoeiraError, UnreachableError
+from noeira_tui.core.errors import ConfigError, UnreachableError
 
 READING_THREADS = 4
 """Parts of a remote dataset that are read at the same time in this process, so that nobody waits for the network."""
@@ -55,13 +55,21 @@ class Engine:
 
 
 @contextmanager
-def engine_for(workers: int | None, scheduler: str | None, *, threads: int = READING_THREADS) -> Iterator[Engine]:
+def engine_for(
+    workers: int | None,
+    scheduler: str | None,
+    *,
+    threads: int = READING_THREADS,
+    say: Callable[[str], None] = lambda text: None,
+) -> Iterator[Engine]:
     """The engine of a call: the cluster at `scheduler`, else `workers` processes, else `threads` of this process.
+
+    `say` hears of a cluster that has no workers yet.
 
     Raises ConfigError, and UnreachableError when the cluster does not answer.
     """
     if scheduler is not None:
-        with _cluster(scheduler, workers) as engine:
+        with _cluster(scheduler, workers, say) as engine:
             yield engine
     elif workers is not None and workers > 1:
         with _processes(workers) as engine:
@@ -118,7 +126,7 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _cluster(address: str, workers: int | None) -> Iterator[Engine]:
+def _cluster(address: str, workers: int | None, say: Callable[[str], None]) -> Iterator[Engine]:
     try:
         from distributed import Client
     except ModuleNotFoundError as err:
@@ -138,12 +146,9 @@ def _cluster(address: str, workers: int | None) -> Iterator[Engine]:
     try:
         slots = workers or sum(client.nthreads().values())
         if not slots:
-            raise NoeiraError(
-                f"The Dask scheduler {address} has no workers.",
-                title="No cluster",
-                hint=f"Start some with `dask worker {address}`.",
-                retryable=True,
-            )
+            # A cluster that grows with its work begins without any.
+            say(f"the cluster has no workers yet; waiting for some (start them with `dask worker {address}`)")
+            slots = _UNKNOWN_SLOTS
         # A task whose worker died is given to another one.
         yield Engine(client.get_executor(pure=False, retries=_RETRIES), slots)
     finally:

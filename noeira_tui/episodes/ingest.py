@@ -53,7 +53,7 @@ def ingest(
             # A disk needs no waiting for: more threads would only be in each other's way.
             is_near = all(scheme_of(uri) in {None, "file"} for uri in uris)
             threads = 1 if is_near else READING_THREADS
-            engine = stack.enter_context(engine_for(workers, scheduler, threads=threads))
+            engine = stack.enter_context(engine_for(workers, scheduler, threads=threads, say=say))
         return work.run(tuple(dict.fromkeys(uri.rstrip("/") or uri for uri in uris)), catalog, engine)
 
 

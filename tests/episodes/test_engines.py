@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -15,7 +18,7 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from noeira_tui.core.errors import CancelledError, NoeiraError, UnreachableError
+from noeira_tui.core.errors import CancelledError, UnreachableError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.episodes import dataset as dataset_module
 from noeira_tui.episodes import engine
@@ -136,6 +139,27 @@ def test_cancelling_ends_the_processes(datasets: list[str], tmp_path: Path) -> N
     until(lambda: not set(active_children()) - before)
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="processes are counted in /proc")
+def test_processes_do_not_outlive_an_ingest_that_is_killed(datasets: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "noeira_tui", "ingest", *datasets, "--workers", "2", "--catalog", str(tmp_path)]
+    ingesting = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: len(session_of(ingesting.pid)) >= 4, deadline_s=60, what="the start of the processes")
+    ingesting.kill()
+    ingesting.wait()
+    until(lambda: not session_of(ingesting.pid), deadline_s=20, what="the end of the processes")
+
+
+def session_of(leader: int) -> list[int]:
+    """The processes of a session that still run."""
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+                found += [int(folder.name)] if session == str(leader) and state not in "ZX" else []
+    return found
+
+
 class Breaking(Executor):
     """An executor of somebody else's, whose tasks fail as those of a cluster that lost its workers do."""
 
@@ -162,5 +186,5 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(engine, "_CONNECT_S", 0.5)
     with pytest.raises(UnreachableError, match="does not answer"), engine_for(None, "tcp://127.0.0.1:1"):
         pass
-    with pytest.raises(NoeiraError, match="does not answer"), engine_for(None, "nonsense"):
+    with pytest.raises(UnreachableError, match="does not answer"), engine_for(None, "nonsense://x"):
         pass
