@@ -17,6 +17,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -157,11 +158,15 @@ class PackCache:
         Only for the holder of the pack's claim.
         """
         self._new.mkdir(parents=True, exist_ok=True)
-        for left in self._new.glob(f"{sha256}-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        self.sweep(sha256)
         folder = self._new / f"{sha256}-{secrets.token_hex(6)}"
         folder.mkdir()
         return folder
+
+    def sweep(self, sha256: str) -> None:
+        """Remove what killed processes left of a pack that they unpacked. Only for the holder of the pack's claim."""
+        for left in self._new.glob(f"{sha256}-*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def publish(self, staged: Path, entry: Entry) -> Entry:
         """Put an unpacked pack in its place; what was there before goes. Raises OSError.
@@ -200,6 +205,14 @@ class PackCache:
             return (entry.folder / "index.json").stat().st_mtime
         except OSError:
             return 0.0
+
+    def names_on_the_way(self, sha256: str) -> Iterator[os.stat_result]:
+        """The files of a pack that was unpacked and is not put in its place yet, or not installed."""
+        for left in self._new.glob(f"{sha256}-*"):
+            for folder, _, names in os.walk(left):
+                for name in names:
+                    with suppress(OSError):
+                        yield (Path(folder) / name).lstat()
 
     def leftovers(self) -> tuple[Path, ...]:
         """Downloads and unpackings that were not finished, sorted."""

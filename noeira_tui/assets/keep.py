@@ -92,7 +92,7 @@ def _look(cache: PackCache, entry: Entry, installs: Iterable[Install], *, held: 
         last_used_at=cache.last_used_at(entry),
         titles=tuple(sorted({f"{install.pack}@{install.version}" for install in users})),
         used_by=here,
-        other_links=0 if here else _links(entry),
+        other_links=0 if here else _links(cache, entry),
         in_use=not held and is_held(cache.claims, entry.sha256),
         is_shared=cache.read_only,
     )
@@ -103,7 +103,7 @@ def _has_any(install: Install) -> bool:
     return any(os.path.lexists(f"{install.dest}/{path}") for path in install.paths)
 
 
-def _links(entry: Entry) -> int:
+def _links(cache: PackCache, entry: Entry) -> int:
     """How many of a pack's files have names outside the cache."""
     found: list[os.stat_result] = []
     for file in entry.contents.files:
@@ -111,7 +111,7 @@ def _links(entry: Entry) -> int:
             found.append(os.lstat(f"{entry.tree}/{file.path}"))
         except OSError:
             continue
-    inside = Counter(stat.st_ino for stat in found)
+    inside = Counter(stat.st_ino for stat in (*found, *cache.names_on_the_way(entry.sha256)))
     return sum(stat.st_nlink > inside[stat.st_ino] for stat in found)
 
 

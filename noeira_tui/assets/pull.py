@@ -171,6 +171,7 @@ class _Pull:
             with claimed(cache.claims, pack.sha256, cancel), ThreadPoolExecutor(1, "tidy") as tidy:
                 entry = self._cached_entry(pack)
                 if entry is not None:
+                    cache.sweep(pack.sha256)
                     return self._install(installer, pack, entry, file_name)
                 entry, twin = self._fetch(pack, tidy)
                 try:
