@@ -55,7 +55,7 @@ class Looking:
 
     async def settled(self) -> None:
         """Wait until nothing is read any more."""
-        await self.until(lambda: not self.screen.reads.running, "nothing is read any more")
+        await self.until(lambda: self.screen.is_mounted and not self.screen.reads.running, "nothing is read any more")
 
     async def go_to(self, section: Section) -> None:
         """Press a section's key and wait for what it shows."""

@@ -267,3 +267,14 @@ async def test_a_recording_that_only_the_service_has(made: Path, connected: Sett
         cost = looking.screen.reads.cost
         assert cost is not None
         assert cost.bytes_read < 3_000_000
+
+
+async def test_an_app_that_ends_while_it_opens_is_no_crash(made: Path) -> None:
+    from noeira_tui.tui.glyphs import SYMBOLS
+    from noeira_tui.tui.inspecting import opener
+    from noeira_tui.tui.screens.inspector import InspectorScreen
+    from tests.tui.driving import driving
+
+    async with driving() as app:
+        uri = str(made / "small")
+        app.app.push_screen(InspectorScreen(uri, opener(uri, app.box.settings), SYMBOLS))

@@ -201,8 +201,7 @@ class InspectorScreen(Screen[None]):
         return None
 
     def _reading_changed(self) -> None:
-        if self.is_attached:
-            self.paint_lines()
+        self.paint_lines()
 
     def _tell_cost(self) -> None:
         if self.reads.running:
@@ -272,14 +271,19 @@ class InspectorScreen(Screen[None]):
 
     # What is shown
 
+    @property
+    def _has_parts(self) -> bool:
+        """Whether its widgets are there: not before they are made, nor while the app ends."""
+        return self.is_attached and all(self.query(name) for name in ("#keys", "#text", "#about"))
+
     def paint(self, *, from_top: bool = False) -> None:
         """Give every widget what it shows."""
-        if self.is_attached:
+        if self._has_parts:
             self.painter.paint(from_top=from_top)
 
     def paint_lines(self) -> None:
         """Header, sections, status and keys."""
-        if self.is_attached:
+        if self._has_parts:
             self.painter.paint_lines()
 
     def tell(self, text: str, *, severity: str = "information") -> None:
