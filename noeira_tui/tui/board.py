@@ -61,7 +61,7 @@ class Board:
     def __init__(self, glyphs: Glyphs, clock: Callable[[], float] = time.time) -> None:
         self.glyphs = glyphs
         self.clock = clock
-        self.pace = Pace()
+        self.pace = Pace(clock)
         self.overview: Overview | None = None
         self.jobs: tuple[JobRecord, ...] = ()
         self.jobs_problem = ""

@@ -60,7 +60,7 @@ SYMBOLS = Glyphs(
     track="─",
     dash="–",
     none="—",
-    sparks="▁▂▃▄▅▆▇█",
+    sparks="▁▂▃▄▅▆▇",
 )
 
 ASCII = Glyphs(
@@ -83,7 +83,7 @@ ASCII = Glyphs(
     track=".",
     dash="-",
     none="-",
-    sparks="_.-=+*#",
+    sparks="_.-=+*",
 )
 
 

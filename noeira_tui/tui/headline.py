@@ -38,7 +38,9 @@ def header(
         left.append((cut(clean(overview.box, glyphs), 32, glyphs), "strong"))
         if width >= 100:
             left += [sep, (_place(overview, glyphs), "quiet")]
-        left += [sep, *service(overview.service, glyphs)]
+        told = service(overview.service, glyphs)
+        # How fast the service answers gives way to how fast the jobs are.
+        left += [sep, *(told if width >= 100 or not all(rates) else told[:2])]
         if overview.free_bytes is not None:
             right.append((f"{figures.size(overview.free_bytes, glyphs)} free", ""))
     else:

@@ -40,9 +40,9 @@ class _Track:
 
 
 class Pace:
-    """Follows the running jobs. `clock` is seconds that only grow."""
+    """Follows the running jobs. `clock` is in seconds; when it is set back, what is shown begins anew."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._tracks: dict[int, _Track] = {}
 
@@ -62,7 +62,7 @@ class Pace:
     def _follow(self, job: JobRecord, now: float) -> None:
         progress = job.progress
         track = self._tracks.get(job.id)
-        if track is None:
+        if track is None or now < track.at:
             first = Moment(progress.rate, progress.remaining_s)
             track = self._tracks[job.id] = _Track(now, now, progress.bytes_done, deque(maxlen=KEPT), first)
             if progress.rate > 0:

@@ -157,7 +157,7 @@ def test_a_job_draws_its_speed_and_says_when_nothing_comes() -> None:
     line = "".join(text for text, _ in paint_job(row, 130, columns_of([row]), SYMBOLS))
     assert "110 MB/s" in line
     assert "attempt 2" in line
-    assert "▁▂▂▃▄▄▅▅▆▇▇█"[1:] in line
+    assert "▁▂▂▃▃▄▄▅▅▆▆▇"[-8:] in line
     now = 30.0
     pace.take([shown])
     (row,) = job_rows([shown], NOW, SYMBOLS, pace, 2)

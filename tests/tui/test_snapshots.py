@@ -70,9 +70,10 @@ def offline() -> FakeBox:
 
 async def still(pilot: Pilot[None]) -> None:
     """Wait until the screen has not changed for a while: dialogs fill themselves, the box is asked what can be done."""
-    seen, same = "", 0
+    seen: object = None
+    same = 0
     for _ in range(1000):
-        now = pilot.app.export_screenshot(simplify=True)
+        now = (pilot.app.screen, pilot.app.screen._compositor.render_strips())
         same = same + 1 if now == seen else 0
         if same == 12:
             return
@@ -146,6 +147,34 @@ class TestLooks:
 
     def test_help(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
         assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("?"))
+
+
+@pytest.mark.parametrize("size", [(100, 30), (200, 50)], ids=["100x30", "200x50"])
+class TestMainScreen:
+    """At the sizes between and beyond."""
+
+    def test_dark(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled())
+
+    def test_light(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("3", theme="noeira-light"))
+
+
+@pytest.mark.parametrize("size", [NARROW, (100, 30), WIDE, (200, 50)], ids=["80x24", "100x30", "140x40", "200x50"])
+def test_no_colour(snap_compare: Callable[..., bool], size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("1", "j"))
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
+class TestFreeing:
+    """What `x` asks, and where `f` goes."""
+
+    def test_typed(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("end", "x"))
+
+    def test_jump(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+        assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("f"))
 
 
 def test_one_list(snap_compare: Callable[..., bool]) -> None:

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from noeira_tui.tui.styles import style_sheet
+from noeira_tui.tui.widgets.painted import Painted
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
@@ -36,7 +37,9 @@ class JumpScreen(ModalScreen[str]):
         self._typed = ""
 
     def compose(self) -> ComposeResult:
-        return iter(())
+        hint = Painted(id="hint")
+        hint.show([((" type a letter", "accent"), (" to go there  ", "quiet"), ("esc", "accent"), (" stay", "quiet"))])
+        yield hint
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -32,7 +32,7 @@ class TypedDialog(Dialog[bool]):
         self._lines = [clean(line, glyphs) for line in lines]
         self._word = word
         self._body = Scrolled()
-        self._input = Input(placeholder=word, compact=True)
+        self._input = Input(compact=True)
         self._note = Painted(classes="note")
         self.copied = "\n".join(self._lines)
 

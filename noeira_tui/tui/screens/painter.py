@@ -10,7 +10,7 @@ from noeira_tui.tui.filtering import parse_filter
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.headline import TitleStyle
 from noeira_tui.tui.rows import Columns, Place, Row
-from noeira_tui.tui.text import Line, Piece, clean, cut, spread
+from noeira_tui.tui.text import Line, Piece, clean, cut, spread, width_of
 from noeira_tui.tui.thing_rows import Order
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.painted import Painted
@@ -70,8 +70,11 @@ class Painter:
     def _title(self, place: Place, mode: str) -> Line:
         """A pane's title; where panes are tabs, those of all three in one line."""
         if mode == "panes":
-            style = TitleStyle(brief=self._screen.size.width < 130)
-            return self._own_title(place, active=place is self._screen.place, style=style)
+            active = place is self._screen.place
+            whole = self._own_title(place, active=active, style=TitleStyle())
+            room = self._screen.query_one(f"#{place.value}", Pane).outer_size.width - 6
+            # Whole words where they fit, else symbols.
+            return whole if width_of(whole) <= room else self._own_title(place, active=active, style=TitleStyle(True))
         pieces: list[Piece] = []
         for other in PANES:
             if pieces:

@@ -32,7 +32,7 @@ class KeyBar(Painted):
         self._spans: list[tuple[int, int, str]] = []
 
     def show_keys(self, situation: Situation, actions: Iterable[Action] = ACTIONS) -> None:
-        """Show the keys for a situation, as many as fit; commands, help and quit always."""
+        """Show the keys for a situation, as many as fit, the usable ones first; commands, help and quit always."""
         shown = sorted(
             (
                 action
@@ -45,7 +45,9 @@ class KeyBar(Painted):
         last = [action for action in shown if action.label in ALWAYS]
         first = [action for action in shown if action.label not in ALWAYS]
         while first and sum(width_of(_pieces(action, dimmed=False)) for action in [*first, *last]) > width:
-            first.pop()
+            # What cannot be used right now gives way first.
+            unusable = [action for action in first if action.why_not(situation) is not None]
+            first.remove(unusable[-1] if unusable else first[-1])
         pieces: list[Piece] = []
         self._spans = []
         for action in [*first, *last]:
