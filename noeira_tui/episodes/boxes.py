@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noeira_tui.episodes.channels import Floats
+from noeira_tui.episodes.frames import Numbers
 
 Indices = NDArray[np.intp]
 
@@ -19,7 +20,7 @@ _AT_ONCE = 1 << 22
 class Boxes:
     """Some rows of points (T, D), in B boxes of at most S.
 
-    `rows` (B, S) are their numbers, −1 where a box has fewer; `points` (B, D, S) their coordinates, 0 there.
+    `rows` (B, S) are their numbers, −1 where a box has fewer; `points` (B, D, S) their coordinates, there the first's.
     """
 
     rows: Indices
@@ -32,8 +33,13 @@ class Boxes:
 
     @cached_property
     def _corners(self) -> tuple[Floats, Floats]:
-        hidden = self.empty[:, None, :]
-        return np.where(hidden, np.inf, self.points).min(axis=2), np.where(hidden, -np.inf, self.points).max(axis=2)
+        return self.points.min(axis=2), self.points.max(axis=2)
+
+    @property
+    def squared_size(self) -> float:
+        """The mean of the squared diagonals."""
+        lowest, highest = self._corners
+        return float(np.square(highest - lowest).sum() / len(self.rows))
 
     def squared_gaps(self, box: int) -> Floats:
         """The squared distance of every box from this one, shape (B,); 0 where they touch."""
@@ -44,7 +50,15 @@ class Boxes:
         return squared
 
 
-def in_order(points: Floats, chosen: Indices, most: int) -> Boxes:
+def boxed(points: Numbers, chosen: Indices, in_time: int, in_space: int) -> Boxes:
+    """The chosen rows in the tighter of two kinds of boxes: of at most `in_time` that follow each other, which is best
+    where points move along a path, or of at most `in_space` that are near each other."""
+    size = in_order(points, chosen, in_time).squared_size
+    found = halved(points, chosen, in_space)
+    return in_order(points, chosen, in_time) if size <= found.squared_size else found
+
+
+def in_order(points: Numbers, chosen: Indices, most: int) -> Boxes:
     """The chosen rows as they come, in boxes of about equal size."""
     count = -(-len(chosen) // most)
     size = -(-len(chosen) // count)
@@ -53,7 +67,7 @@ def in_order(points: Floats, chosen: Indices, most: int) -> Boxes:
     return _filled(points, rows.reshape(count, size))
 
 
-def halved(points: Floats, chosen: Indices, most: int) -> Boxes:
+def halved(points: Numbers, chosen: Indices, most: int) -> Boxes:
     """The chosen rows halved along their widest dimension until at most `most` are together."""
     parts: list[Indices] = []
     waiting = [chosen]
@@ -71,7 +85,7 @@ def halved(points: Floats, chosen: Indices, most: int) -> Boxes:
     return _filled(points, rows)
 
 
-def _widest(points: Floats, rows: Indices) -> int:
+def _widest(points: Numbers, rows: Indices) -> int:
     lowest = np.full(points.shape[1], np.inf)
     highest = -lowest
     step = max(_AT_ONCE // points.shape[1], 1)
@@ -82,9 +96,10 @@ def _widest(points: Floats, rows: Indices) -> int:
     return int(np.argmax(highest - lowest))
 
 
-def _filled(points: Floats, rows: Indices) -> Boxes:
+def _filled(points: Numbers, rows: Indices) -> Boxes:
     filled = np.empty((len(rows), points.shape[1], rows.shape[1]))
+    there = np.where(rows < 0, rows[:, :1], rows)
     step = max(_AT_ONCE // filled[0].size, 1)
     for start in range(0, len(rows), step):
-        filled[start : start + step] = points[rows[start : start + step]].transpose(0, 2, 1)
+        filled[start : start + step] = points[there[start : start + step]].transpose(0, 2, 1)
     return Boxes(rows, filled)

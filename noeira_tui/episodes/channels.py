@@ -66,11 +66,9 @@ class Channels:
             total += np.add.reduce(np.square(block), axis=0)
         return total
 
-    def rows(self) -> Floats:
-        """All frames as (T, D)."""
-        if self._whole is not None:
-            return np.ascontiguousarray(self._whole.T)
-        return _cleaned(self._values)[0]
+    def rows(self) -> Numbers:
+        """All frames as (T, D), in the type they are stored in."""
+        return self._values if self.finite else _cleaned(self._values)[0]
 
     def last(self) -> Floats:
         """The last dimension, shape (T,)."""

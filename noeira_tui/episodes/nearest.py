@@ -13,8 +13,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from noeira_tui.episodes.boxes import Boxes, halved, in_order
+from noeira_tui.episodes.boxes import Boxes, boxed, in_order
 from noeira_tui.episodes.channels import Floats
+from noeira_tui.episodes.frames import Numbers
 from noeira_tui.episodes.twins import find_twins
 
 NEIGHBOURS = 5
@@ -24,14 +25,14 @@ _SMALL_PRODUCT = 1 << 18
 """Multiplications up to which the linear algebra library stays in one thread: it would spend more on several than they
 bring, and the other cores have episodes of their own."""
 _FEWEST, _MOST = 32, 128
-_FIRST_RING, _WIDEST_RING = 1 << 10, 1 << 13
+_FIRST_RING, _WIDEST_RING = 1 << 8, 1 << 13
 _DIFFERENCES = 1 << 21
 _SLACK = 1.0 + 1e-9
 
 Indices = NDArray[np.intp]
 
 
-def nearest(states: Floats) -> Indices | None:
+def nearest(states: Numbers) -> Indices | None:
     """The 5 nearest other frames of each of T ≥ 7 frames (T, D): (5, T), in no particular order.
 
     None when squared distances overflow.
@@ -54,8 +55,8 @@ def nearest(states: Floats) -> Indices | None:
                 query.meet(np.arange(len(boxes.rows)))
                 found[:, query.asked] = query.answer()
         return found
-    boxes = halved(states, twins.met, min(max(math.isqrt(_SMALL_PRODUCT // (width + 1)), _FEWEST), _MOST))
-    del states
+    most = min(max(math.isqrt(_SMALL_PRODUCT // (width + 1)), _FEWEST), _MOST)
+    boxes = boxed(states, twins.met, _FEWEST, most)
     for box in range(len(boxes.rows)):
         query = _Query(boxes, np.array([box]), asks)
         if len(query.asked):
@@ -154,13 +155,8 @@ class _Query:
         against = np.empty((len(ring), self._width + 1, points.shape[2]))
         np.subtract(points, self._origin[:, None], out=against[:, :-1])
         squares = np.add.reduce(np.square(against[:, :-1], out=points), axis=1)
-        empty = self._boxes.empty[ring]
-        if empty.any():
-            squares[empty] = 0.0
-            self._farthest = max(self._farthest, float(squares.max()))
-            squares[empty] = np.inf
-        else:
-            self._farthest = max(self._farthest, float(squares.max()))
+        self._farthest = max(self._farthest, float(squares.max()))
+        squares[self._boxes.empty[ring]] = np.inf
         against[:, -1] = squares
         apart = np.empty((len(left), *squares.shape))
         np.matmul(left, against, out=apart.transpose(1, 0, 2))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noeira_tui.episodes.channels import Floats
+from noeira_tui.episodes.frames import Numbers
 
 Indices = NDArray[np.intp]
 
 _ODD = 0x9E3779B97F4A7C15
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Twins:
     met: Indices
 
 
-def find_twins(states: Floats, count: int) -> Twins:
+def find_twins(states: Numbers, count: int) -> Twins:
     """Group the frames (T, D) by equal states."""
     keys = _keys(states)
     ranked = np.sort(keys)
@@ -38,7 +39,8 @@ def find_twins(states: Floats, count: int) -> Twins:
         return Twins(everyone[:0], np.empty((count, 0), np.intp), everyone, everyone)
     order = np.argsort(keys, kind="stable")
     fresh = np.concatenate([[True], keys[order[1:]] != keys[order[:-1]]])
-    if not (states[order[1:]] == states[order[:-1]])[~fresh[1:]].all():
+    again = np.flatnonzero(~fresh)
+    if not _equal(states, order[again], order[again - 1]):
         # Two states with one key, once in 2^64: sort the states themselves.
         keys = np.unique(states, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
         order = np.argsort(keys, kind="stable")
@@ -56,8 +58,19 @@ def find_twins(states: Floats, count: int) -> Twins:
     return Twins(answered, answers, np.sort(order[~many]), np.sort(order[rank < count]))
 
 
-def _keys(states: Floats) -> NDArray[np.uint64]:
+def _equal(states: Numbers, some: Indices, others: Indices) -> bool:
+    step = max(_AT_ONCE // states.shape[1], 1)
+    spans = (slice(start, start + step) for start in range(0, len(some), step))
+    return all(np.array_equal(states[some[span]], states[others[span]]) for span in spans)
+
+
+def _keys(states: Numbers) -> NDArray[np.uint64]:
     """A number a state, equal for equal ones; −0 is 0."""
     weights = np.multiply.accumulate(np.full(states.shape[1], _ODD, np.uint64))
-    keys: NDArray[np.uint64] = np.add.reduce((states + 0.0).view(np.uint64) * weights, axis=1)
+    keys = np.empty(len(states), np.uint64)
+    step = max(_AT_ONCE // states.shape[1], 1)
+    for start in range(0, len(states), step):
+        some = states[start : start + step].astype(np.float64)
+        some += 0.0
+        keys[start : start + step] = np.add.reduce(some.view(np.uint64) * weights, axis=1)
     return keys
