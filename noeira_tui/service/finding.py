@@ -32,9 +32,14 @@ def projects_of(call: Call) -> Select[Project]:
     return query if call.access.project is None else query.where(Project.slug == call.access.project)
 
 
-def find_project(session: Session, call: Call, slug: str) -> Project:
-    """A project by its slug; 404 when there is none this key may see."""
-    row = session.scalar(projects_of(call).where(Project.slug == slug))
+def find_project(session: Session, call: Call, slug: str, *, lock: bool = False) -> Project:
+    """A project by its slug; 404 when there is none this key may see. With `lock`, other writers of it wait.
+
+    Whoever locks several rows takes projects before recordings, and contents (`lock_contents`) last: else two requests
+    would wait for each other. The locks leave the keys free (`FOR NO KEY UPDATE`), which new rows below refer to.
+    """
+    query = projects_of(call).where(Project.slug == slug)
+    row = session.scalar(query.with_for_update(key_share=True) if lock else query)
     if row is None:
         raise RequestRefusedError(404, f"There is no project {slug}")
     return row
@@ -44,7 +49,7 @@ def find_recording(session: Session, call: Call, slug: str, name: str, *, lock: 
     """A recording of a project; 404 when there is none. With `lock`, other writers of it wait for this transaction."""
     project = find_project(session, call, slug)
     query = select(Recording).where(Recording.project_pk == project.pk, Recording.name == name)
-    row = session.scalar(query.with_for_update() if lock else query)
+    row = session.scalar(query.with_for_update(key_share=True) if lock else query)
     if row is None:
         raise RequestRefusedError(404, f"There is no dataset {name} in project {slug}")
     return row

@@ -79,12 +79,14 @@ class FolderStore(ObjectStore):
 
     def keys_older_than(self, moment: datetime, lot: int) -> Iterator[list[str]]:
         with os.scandir(self._folder) as entries:
-            old = (
-                entry.name
-                for entry in entries
-                if OWN_KEY.fullmatch(entry.name)
-                and entry.is_file(follow_symlinks=False)
-                and entry.stat(follow_symlinks=False).st_ctime < moment.timestamp()
-            )
+            old = (entry.name for entry in entries if OWN_KEY.fullmatch(entry.name) and _is_older(entry, moment))
             while keys := list(islice(old, lot)):
                 yield keys
+
+
+def _is_older(entry: os.DirEntry[str], moment: datetime) -> bool:
+    try:
+        return entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_ctime < moment.timestamp()
+    except FileNotFoundError:
+        # Removed since the folder was read.
+        return False

@@ -7,6 +7,9 @@ from typing import Any
 
 MAX_HEAD_BYTES = 64 * 1024
 HEAD_TIMEOUT_S = 30.0
+KEEP_ALIVE_S = 130
+"""Longer than clients and proxies keep an idle connection (Caddy: two minutes): it is they who hang up, and never just
+as a request comes."""
 
 
 def http_protocol() -> Any:

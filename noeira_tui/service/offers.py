@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,7 +78,7 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
         known = call.readable_blobs(session, {file.sha256 for file in waiting})
     former = {contents: blob.object_key for contents, blob in known.items()}
     looked = _look(call, waiting, candidates, former)
-    refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
+    refused = _still_refused(call, slug, name, files, looked)
     spare: list[str] = []
     if waiting:
         call.store.flush()
@@ -133,12 +133,13 @@ class _Looked:
     upload: Upload
 
 
-_Candidates = dict[tuple[str, Contents], list[str]]
+_Key = tuple[str, Contents]
+_Candidates = dict[_Key, list[str]]
 
 
 def _look(
     call: Call, waiting: Sequence[FileBody], candidates: _Candidates, former: dict[Contents, str]
-) -> dict[tuple[str, Contents], _Looked | FileResult]:
+) -> dict[_Key, _Looked | FileResult]:
     deadline = call.comparisons.deadline()
 
     def look(file: FileBody) -> _Looked | FileResult:
@@ -155,6 +156,22 @@ def _look(
         return {(waiting[0].path, waiting[0].contents): look(waiting[0])}
     with ThreadPoolExecutor(_LOOKERS, "look") as pool:
         return {(file.path, file.contents): one for file, one in zip(waiting, pool.map(look, waiting), strict=True)}
+
+
+def _still_refused(
+    call: Call, slug: str, name: str, files: Sequence[FileBody], looked: Mapping[_Key, _Looked | FileResult]
+) -> dict[_Key, FileResult]:
+    """What was refused, but for what a request for the same upload has published, and tidied up, meanwhile."""
+    refused = {key: one for key, one in looked.items() if isinstance(one, FileResult)}
+    if not refused:
+        return refused
+    again = [file for file in files if (file.path, file.contents) in refused]
+    with call.database.read() as session:
+        rows = _rows(session, find_recording(session, call, slug, name), again)
+        for file in again:
+            if _is_ready(rows.get(file.path), file):
+                refused.pop((file.path, file.contents), None)
+    return refused
 
 
 def _publish(

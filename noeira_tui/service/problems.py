@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from starlette.exceptions import HTTPException
 
 from noeira_tui.core.errors import ServiceError
@@ -94,7 +95,7 @@ async def _no_connection(_: Request, err: Exception) -> Response:
 
 
 async def _collided(_: Request, err: Exception) -> Response:
-    # Two processes wrote the same row at the same moment; whoever repeats the request finds it there.
+    # Two processes wrote or removed the same row at the same moment; whoever repeats the request finds what is left.
     _log.warning("database: %s", err)
     return _again("Somebody else changed this at the same moment; try again")
 
@@ -123,6 +124,8 @@ _ANSWERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Respons
     DBAPIError: _database,
     PoolTimeout: _no_connection,
     IntegrityError: _collided,
+    StaleDataError: _collided,
+    ObjectDeletedError: _collided,
     DataError: _unstorable,
     Exception: _unexpected,
 }

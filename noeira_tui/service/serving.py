@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from noeira_tui.core.errors import StateError
 from noeira_tui.service.config import ServiceConfig
-from noeira_tui.service.heads import http_protocol
+from noeira_tui.service.heads import KEEP_ALIVE_S, http_protocol
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.store import StoreError
 from noeira_tui.service.sweeper import Sweeper
@@ -78,6 +78,7 @@ class Server(uvicorn.Server):
                 lifespan="off",
                 server_header=False,
                 forwarded_allow_ips=config.proxies,
+                timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=5,
                 backlog=2048,
             )

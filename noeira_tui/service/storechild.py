@@ -20,7 +20,7 @@ from pathlib import Path
 
 from noeira_tui.core.files import write_atomically
 from noeira_tui.core.owner import ProcessOwner
-from noeira_tui.service.heads import http_protocol
+from noeira_tui.service.heads import KEEP_ALIVE_S, http_protocol
 from noeira_tui.service.processes import die_with, to_notes
 
 _log = logging.getLogger("noeira_tui.service")
@@ -116,6 +116,7 @@ def _serve(listening: socket.socket, data_dir: Path) -> None:
         access_log=False,
         lifespan="off",
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=3,
     )
     Store(config).run(sockets=[listening])

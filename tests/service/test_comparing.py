@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from noeira_tui.service.comparing import Comparisons, StillComparingError
 from noeira_tui.service.config import ServiceConfig
-from noeira_tui.service.contents import Contents
+from noeira_tui.service.contents import Contents, Upload
 from noeira_tui.service.folderstore import FolderStore
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.store import StoredObject, StoreError
@@ -121,6 +122,36 @@ def test_requests_at_once_for_one_upload_publish_it_once_and_keep_its_bytes(
     assert complete(0) == 200
     url = call.get(f"/datasets/{registered['id']}").json()["download_url"]
     assert fetch(url) == large
+
+
+def test_a_request_that_is_repeated_while_the_first_one_works_is_answered_alike(
+    catalog: RunningService, call: Caller, recording: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that waited too long asks again; whichever comes later finds the upload published and tidied up."""
+    look, project = Comparisons.look_at_upload, recording.split("/datasets")[0]
+
+    def meanwhile(path: str, body: dict[str, Any]) -> None:
+        def first(self: Comparisons, *arguments: Any) -> Upload:
+            monkeypatch.setattr(Comparisons, "look_at_upload", look)
+            with Caller(catalog.url, catalog.key) as other:
+                assert other.post(path, json=body).status_code == 200
+            folder = catalog.data_dir / "objects" / catalog.bucket
+            until(lambda: not (folder / arguments[0][0]).exists(), "the first one tidied up")
+            return look(self, *arguments)
+
+        monkeypatch.setattr(Comparisons, "look_at_upload", first)
+        answer = call.post(path, json=body)
+        assert answer.status_code == 200, answer.text
+
+    data = [f"{name} {number}".encode() for number in range(3)]
+    registered = call.register(name)
+    put(registered["upload_url"], data[0])
+    meanwhile(f"/datasets/{registered['id']}/complete", {**facts(data[0]), "object_key": registered["object_key"]})
+    put(call.offer(recording, "data/a", data[1]).json()["upload_url"], data[1])
+    meanwhile(f"{recording}/files/complete", {"path": "data/a", **facts(data[1])})
+    body = {"path": "project.kv", **facts(data[2]), "base_sha256": None}
+    put(call.post(f"{project}/files/presign", json=body).json()["upload_url"], data[2])
+    meanwhile(f"{project}/files/complete", body)
 
 
 def test_a_key_cannot_pass_its_bytes_off_for_contents_that_nobody_compared(tmp_path: Path) -> None:

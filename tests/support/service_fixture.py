@@ -18,7 +18,7 @@ from noeira_tui.service.app import make_app
 from noeira_tui.service.config import ServiceConfig, StoreKeys
 from noeira_tui.service.database import Database
 from noeira_tui.service.datafolder import DataFolder
-from noeira_tui.service.heads import http_protocol
+from noeira_tui.service.heads import KEEP_ALIVE_S, http_protocol
 from noeira_tui.service.keys import KeyStore, Scope
 from noeira_tui.service.objectstore import EmbeddedStore
 from noeira_tui.service.sockets import http_address, listen, port_of
@@ -145,7 +145,13 @@ def _threaded(app: object, config: ServiceConfig) -> Iterator[str]:
     listening = listen(config.host, [config.port])
     server = uvicorn.Server(
         uvicorn.Config(
-            app, http=http_protocol(), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+            app,
+            http=http_protocol(),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+            timeout_keep_alive=KEEP_ALIVE_S,
         )
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="service", daemon=True)

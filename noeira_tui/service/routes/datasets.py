@@ -114,9 +114,15 @@ def complete_dataset(call: Authorised, dataset_id: str, body: CompleteBody) -> J
         if _was_completed(upload, contents):
             return done
         former = call.readable_blobs(session, [contents.sha256]).get(contents)
-    looked = call.comparisons.look_at_upload(
-        [upload.object_key], contents, former.object_key if former is not None else None
-    )
+    try:
+        former_key = former.object_key if former is not None else None
+        looked = call.comparisons.look_at_upload([upload.object_key], contents, former_key)
+    except RequestRefusedError:
+        with call.database.read() as session:
+            if _was_completed(_upload(session, call, dataset_id, upload.object_key), contents):
+                # A request for the same upload published it meanwhile, and tidied up.
+                return done
+        raise
     call.store.flush()
     with call.database.write() as session:
         upload = _upload(session, call, dataset_id, upload.object_key)
@@ -147,7 +153,12 @@ def remove_dataset(call: Authorised, dataset_id: str) -> None:
 
 
 def _by_id(call: Call, dataset_id: str) -> Select[Dataset]:
-    return select(Dataset).where(Dataset.account_pk == call.access.account_pk, Dataset.id == dataset_id)
+    """A dataset to change: whoever else changes or removes it waits for this transaction."""
+    return (
+        select(Dataset)
+        .where(Dataset.account_pk == call.access.account_pk, Dataset.id == dataset_id)
+        .with_for_update(of=Dataset, key_share=True)
+    )
 
 
 def _find(session: Session, call: Call, dataset_id: str) -> Dataset:

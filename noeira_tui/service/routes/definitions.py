@@ -58,7 +58,7 @@ def offer_definition(call: Authorised, slug: str, body: DefinitionBody) -> JSONR
     _check(call, body)
     unchanged = JSONResponse({"path": body.path, "unchanged": True})
     with call.database.write() as session:
-        project = find_project(session, call, slug)
+        project = find_project(session, call, slug, lock=True)
         row = _row(session, project, body.path)
         if _is_now(row, body):
             return unchanged
@@ -102,11 +102,18 @@ def complete_definition(call: Authorised, slug: str, body: DefinitionBody) -> Js
     if not object_keys:
         raise RequestRefusedError(404, f"{body.path} is not registered by this API key: presign it first")
     former_key = former.object_key if former is not None else None
-    looked = call.comparisons.look_at_upload(object_keys, body.contents, former_key)
+    try:
+        looked = call.comparisons.look_at_upload(object_keys, body.contents, former_key)
+    except RequestRefusedError:
+        with call.database.read() as session:
+            if _is_now(_row(session, find_project(session, call, slug), body.path), body):
+                # A request for the same upload published it meanwhile, and tidied up.
+                return done
+        raise
     call.store.flush()
     blob = None
     with call.database.write() as session:
-        project = find_project(session, call, slug)
+        project = find_project(session, call, slug, lock=True)
         row = _row(session, project, body.path)
         if not _is_now(row, body):
             _compare(row, body)
@@ -137,7 +144,7 @@ def _row(session: Session, project: Project, path: str) -> ProjectFile | None:
         select(ProjectFile)
         .where(ProjectFile.project_pk == project.pk, ProjectFile.path == path)
         .options(joinedload(ProjectFile.blob, innerjoin=True))
-        .with_for_update(of=ProjectFile)
+        .with_for_update(of=ProjectFile, key_share=True)
     )
     return session.scalar(query)
 

@@ -48,7 +48,7 @@ def put_project(call: Authorised, slug: str, body: ProjectBody | None = None) ->
         raise RequestRefusedError(403, f"This API key is limited to the project {call.access.project}")
     description = body.description if body is not None else None
     with call.database.write() as session:
-        row = session.scalar(projects_of(call).where(Project.slug == slug))
+        row = session.scalar(projects_of(call).where(Project.slug == slug).with_for_update(key_share=True))
         if row is None:
             call.bounds.new_project(session, call.access)
             call.note(session, Action.REGISTERED, f"projects/{slug}")
@@ -89,8 +89,9 @@ def put_recording(call: Authorised, slug: str, name: str, body: RecordingBody) -
     """Make a recording, or change its counts; facts that are absent stay as they are."""
     check_segment("dataset", name)
     with call.database.write() as session:
-        project = find_project(session, call, slug)
-        row = session.scalar(select(Recording).where(Recording.project_pk == project.pk, Recording.name == name))
+        project = find_project(session, call, slug, lock=True)
+        wanted = select(Recording).where(Recording.project_pk == project.pk, Recording.name == name)
+        row = session.scalar(wanted.with_for_update(key_share=True))
         if row is None:
             call.bounds.new_recording(session, project)
             call.note(session, Action.REGISTERED, f"projects/{slug}/datasets/{name}")
