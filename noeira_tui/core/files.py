@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 
@@ -22,7 +21,7 @@ def fsync_folder(folder: Path) -> None:
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replace a small file: write beside it, fsync, rename, fsync the folder. Raises OSError."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(fd, "wb") as stream:

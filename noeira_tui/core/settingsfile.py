@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ TABLES = frozenset({"keys"})
 def default_config_file(environ: Mapping[str, str]) -> Path:
     """The platform's settings file."""
     base = environ.get("XDG_CONFIG_HOME", "").strip()
+    if not base and sys.platform == "linux":
+        # What platformdirs says there; the app's first paint does not wait for the library.
+        base = os.path.expanduser("~/.config")  # noqa: PTH111  never raises, unlike Path.expanduser
     if base:
         return Path(base) / "noeira-tui" / "config.toml"
     from platformdirs import user_config_path

@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from platformdirs import user_config_path
 
 from noeira_tui.core.dotenv import changed_dotenv, dotenv_line, parse_dotenv, read_dotenv, write_dotenv
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.core.settings import API_KEY, LOCAL_ONLY, MAX_RATE, SLOTS, SPECS, THEME, URL, Settings, Source
-from noeira_tui.core.settingsfile import read_settings_file, read_settings_table, write_settings_file
+from noeira_tui.core.settingsfile import (
+    default_config_file,
+    read_settings_file,
+    read_settings_table,
+    write_settings_file,
+)
 
 BEFORE = """\
 # my settings
@@ -149,3 +155,13 @@ def test_any_value_comes_back_from_a_dotenv(before: str, value: str, other: str)
     text = f"{dotenv_line('A', before)}\n{dotenv_line('B', other)}\n"
     changed = changed_dotenv(text, {"A": value, "C": value}, ".env")
     assert parse_dotenv(changed, ".env") == {"A": value, "B": other, "C": value}
+
+
+@pytest.mark.parametrize("environ", [{}, {"XDG_CONFIG_HOME": "/somewhere/else"}])
+def test_the_file_is_where_the_platform_keeps_settings(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert default_config_file(environ) == user_config_path("noeira-tui") / "config.toml"
