@@ -120,8 +120,8 @@ def run_push(mirror: Mirror, plan: PushPlan) -> Mirrored:
     done_before = work.progress.snapshot().bytes_done
     work.progress.expect(size_bytes=done_before + sum(file.size_bytes for file in plan.sends))
     try:
-        if plan.sends:
-            done.made_project = _announce(mirror, plan)
+        if plan.sends and plan.answer is None:
+            done.announce()
         work.progress.enter("uploading")
         done.send()
     finally:
@@ -192,25 +192,6 @@ def _row_text(row: RecordingRow) -> str:
     return json.dumps(row.to_json(), sort_keys=True)
 
 
-def _announce(mirror: Mirror, plan: PushPlan) -> bool:
-    """Tell the service of the recording; whether its project had to be made."""
-    local = plan.local
-    episodes = local.readable_episodes
-    frames = local.tables.frames if local.tables is not None and episodes != local.episodes else local.frames
-    told = plan.answer.recording if plan.answer is not None else None
-    if told is not None and (told.n_episodes, told.n_frames, told.fps) == (episodes, frames, local.fps):
-        return False
-    try:
-        mirror.files.announce(n_episodes=episodes, n_frames=frames, fps=local.fps)
-    except RefusedError as err:
-        if err.status != 404:
-            raise
-        mirror.client.put_project(mirror.project, _description(mirror.definition))
-        mirror.files.announce(n_episodes=episodes, n_frames=frames, fps=local.fps)
-        return True
-    return False
-
-
 def _description(definition: Path) -> str | None:
     try:
         text = parse_project(definition.read_bytes()).description
@@ -219,6 +200,16 @@ def _description(definition: Path) -> str | None:
     if text is None:
         return None
     return "".join(character if character.isprintable() else " " for character in text).strip()[:_MAX_DESCRIPTION]
+
+
+_Counts = tuple[int | None, int | None, float | None]
+
+
+def _counts(local: LocalRecording) -> _Counts:
+    """Episodes, frames and fps of what can be read."""
+    episodes = local.readable_episodes
+    frames = local.tables.frames if local.tables is not None and episodes != local.episodes else local.frames
+    return episodes, frames, local.fps
 
 
 class _Done:
@@ -231,9 +222,30 @@ class _Done:
         self.held: list[Held] = []
         self.failed: list[Failure] = []
         self.made_project = False
+        told = plan.answer.recording if plan.answer is not None else None
+        self._told: _Counts | None = None if told is None else (told.n_episodes, told.n_frames, told.fps)
         self.repeat = False
         self.revision = plan.answer.revision if plan.answer is not None else None
         self.there = {path: row.sha256 or "" for path, row in ready_rows(plan.answer).items()}
+
+    def announce(self) -> None:
+        """Tell the service of the recording, unless it knows; a project that is not there is made.
+
+        What is told is what readers get: beside a first word, the counts go with the `info.json` that has them.
+        """
+        mirror, counts = self._mirror, _counts(self._plan.local)
+        if self._told == counts:
+            return
+        episodes, frames, fps = counts
+        try:
+            mirror.files.announce(n_episodes=episodes, n_frames=frames, fps=fps)
+        except RefusedError as err:
+            if err.status != 404:
+                raise
+            mirror.client.put_project(mirror.project, _description(mirror.definition))
+            mirror.files.announce(n_episodes=episodes, n_frames=frames, fps=fps)
+            self.made_project = True
+        self._told = counts
 
     def send(self) -> None:
         """Videos and data, then `meta/`, `info.json` last; each only when what it needs has arrived."""
@@ -258,8 +270,18 @@ class _Done:
             self._hold(info, "what it names did not arrive")
         elif info and not self.sender.copies and self._meta_changed():
             self._hold(info, "meta/ changed meanwhile")
-        else:
+        elif info:
+            self.announce()
             self.sender.send(info)
+        elif self._has_our_info():
+            # Whoever sent it was killed before, or the counts were told by another box.
+            self.announce()
+
+    def _has_our_info(self) -> bool:
+        local = self._plan.local
+        return local.readable_episodes == local.episodes and any(
+            file.path == INFO and file.state is FileState.CURRENT for file in self._plan.compared.files
+        )
 
     def commit(self) -> None:
         """Commit a revision when readers would get something new and whole."""

@@ -143,6 +143,25 @@ def test_info_that_counts_more_than_the_tables_hold_waits(box: MirrorBox) -> Non
     assert box.client.get_recording(box.project, box.dataset).recording.n_episodes == 3  # type: ignore[union-attr]
 
 
+def test_the_counts_there_are_those_of_the_info_there(box: MirrorBox) -> None:
+    recorder = box.record(finish=False)
+    push(box.mirror())
+    recorder.record()
+    (box.folder / VIDEO.format(2)).unlink()
+    outcome = push(box.mirror())
+    assert outcome.moved and (outcome.episodes, outcome.episodes_sent) == (3, 2)
+    assert box.client.get_recording(box.project, box.dataset, "working").recording.n_episodes == 2  # type: ignore[union-attr]
+
+
+def test_counts_that_somebody_else_told_are_put_right(box: MirrorBox) -> None:
+    box.record()
+    push(box.mirror())
+    box.client.put_recording(box.project, box.dataset, n_episodes=7, n_frames=1, fps=1.0)
+    push(box.mirror())
+    row = box.mirror().files.row()
+    assert row is not None and (row.n_episodes, row.n_frames, row.fps) == (2, 40, 15.0)
+
+
 @pytest.mark.parametrize("gone", ["meta/tasks.parquet", VIDEO.format(1), "data/chunk-000/file-000.parquet", TABLE])
 def test_info_never_stands_above_a_missing_file(box: MirrorBox, gone: str) -> None:
     box.record()
