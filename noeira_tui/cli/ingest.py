@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noeira_tui.cli import episode_shapes
-from noeira_tui.cli.command import Cli, command
+from noeira_tui.cli import episode_shapes, livebar
+from noeira_tui.cli.command import Cli, command, stoppable
 from noeira_tui.cli.extras import needs_extra
 from noeira_tui.cli.foreground import detached, foreground
+from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import show_size
 from noeira_tui.jobs.episode_kinds import EpisodesIngest
+from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
     from noeira_tui.episodes.facts import Ingested
@@ -61,11 +63,18 @@ def ingest(
     if detach:
         return detached(cli, kind)
     try:
-        outcome = foreground(cli, kind, kind.spec(cli.settings).title)
+        outcome = _unrecorded(cli, kind) if kind.has_secrets else foreground(cli, kind, kind.spec(cli.settings).title)
     except IngestFailedError as err:
         outcome = err.outcome
     _tell(cli, outcome)
     return 1 if outcome.failed else 0
+
+
+def _unrecorded(cli: Cli, kind: EpisodesIngest) -> Ingested:
+    """The work without a job's row, which would keep what is secret in an address."""
+    progress, cancel = Progress(), CancelToken()
+    with stoppable(cancel), livebar.shown(cli.output, "ingest", progress):
+        return kind.run(Work(cli.settings, progress, cancel, say=cli.output.say))
 
 
 def _tell(cli: Cli, outcome: Ingested) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.core.progress import CancelToken
+from noeira_tui.core.redact import redact
 from noeira_tui.datasets.proprio import DEFAULT_FPS, PART_FRAMES, ProprioPart, ReadingWishes, Unread
 from noeira_tui.datasets.registry import open_dataset
 from noeira_tui.datasets.source import Resolvers, Source, open_source, scheme_of
@@ -36,9 +37,11 @@ class Task:
 
 @dataclass
 class DatasetRun:
-    """One dataset while it is ingested. `expected` episodes are in it, `current` of them need not be read again."""
+    """One dataset while it is ingested. `address` opens it and may have a signature in it; `uri` is what is told of it.
+    `expected` episodes are in it, `current` of them need not be read again."""
 
-    uri: str
+    address: str = field(repr=False)
+    uri: str = ""
     source: Source | None = None
     inner: Source | None = None
     info: DatasetInfo | None = None
@@ -74,11 +77,11 @@ class DatasetRun:
         for part in self.parts:
             if is_here:
                 yield Task(self, measure_part, (inner, part, scoring))
-            elif scheme_of(self.uri) in _ONLY_HERE:
+            elif scheme_of(self.address) in _ONLY_HERE:
                 for load in small_loads(part.read(inner), PART_FRAMES):
                     yield Task(self, measure_read, (load, scoring))
             else:
-                yield Task(self, measure_elsewhere, (self.uri, part, scoring))
+                yield Task(self, measure_elsewhere, (self.address, part, scoring))
 
     def charge(self) -> Cost:
         """What its own source read since the last call."""
@@ -105,11 +108,11 @@ def open_run(
     slots: int,
 ) -> None:
     """Look at a dataset and plan how to read it. Raises DatasetError, NetworkError, ConfigError, ServiceError."""
-    if scheme_of(run.uri) is None:
+    run.uri = redact(run.address)
+    if scheme_of(run.address) is None:
         # The catalog outlives the folder one stands in.
-        run.uri = str(Path(run.uri).expanduser().absolute())
-    source = run.source = open_source(run.uri, cancel=cancel, resolvers=resolvers, say=say)
-    run.uri = source.shown
+        run.address = run.uri = str(Path(run.address).expanduser().absolute())
+    source = run.source = open_source(run.address, cancel=cancel, resolvers=resolvers, say=say)
     run.memory = commits.memory_of(run.uri, "" if source.is_remote else socket.gethostname())
     remembered = run.memory.recall()
     now = _marks_now(source, remembered)

@@ -54,7 +54,12 @@ def ingest(
             is_near = all(scheme_of(uri) in {None, "file"} for uri in uris)
             threads = 1 if is_near else READING_THREADS
             engine = stack.enter_context(engine_for(workers, scheduler, threads=threads, say=say))
-        return work.run(tuple(dict.fromkeys(uri.rstrip("/") or uri for uri in uris)), catalog, engine)
+        return work.run(tuple(dict.fromkeys(_plain(uri) for uri in uris)), catalog, engine)
+
+
+def _plain(uri: str) -> str:
+    """An address without a slash at its end, so that a dataset is not taken for two; a query stays as it is."""
+    return uri if "?" in uri else uri.rstrip("/") or uri
 
 
 class _Ingest:

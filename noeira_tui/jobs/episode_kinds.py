@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.core.paths import absolute
 from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.core.redact import redact
 from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.records import JobSpec
 from noeira_tui.jobs.work import Work
@@ -47,6 +48,11 @@ class EpisodesIngest:
             raise ConfigError("--workers is a number of at least 1.")
         places = tuple(dict.fromkeys(_place(uri, settings) for uri in uris))
         return cls(places, catalog_place(catalog, settings), scheduler, workers)
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether an address has something in it that may be a signature or a password: no job row may hold that."""
+        return any(redact(uri) != uri for uri in self.uris)
 
     def run(self, work: Work) -> Ingested:
         """Raises IngestFailedError when some episodes failed; the others are in the catalog."""
@@ -85,7 +91,13 @@ class EpisodesIngest:
         )
 
     def spec(self, settings: Settings) -> JobSpec:
-        """The job that does this, detached. Raises MissingSettingError when a dataset's service is not configured."""
+        """The job that does this, detached. Raises MissingSettingError when a dataset's service is not configured, and
+        ConfigError for an address that may have a secret in it."""
+        if self.has_secrets:
+            raise ConfigError(
+                "An address with a query or a password in it is not written into a job.",
+                hint="Ingest it in the foreground, or by an address that needs none, with credentials in the settings.",
+            )
         name = self.uris[0] if len(self.uris) == 1 else f"{len(self.uris)} datasets"
         return JobSpec(
             kind=self.kind,

@@ -20,6 +20,7 @@ from noeira_tui.jobs.kinds import kind_of
 from noeira_tui.jobs.records import JobState
 from noeira_tui.jobs.store import JobStore
 from tests.support.commandline import CommandLine
+from tests.support.datasets_http import serving
 from tests.support.episodes_build import takes, write_v3, write_v21, write_zarr
 from tests.support.waiting import until
 
@@ -136,6 +137,25 @@ def test_datasets_on_the_service(connected: Settings, cli: CommandLine, root: Pa
     assert (again.json["skipped"], again.json["bytes_read"]) == (5, 0)
     here = cli("ingest", "projects/curate/datasets/cubes", "--json")
     assert (here.json["ingested"], here.json["skipped"]) == (0, 5)
+
+
+def test_a_signature_in_an_address_is_kept_nowhere(cli: CommandLine, root: Path, cubes: Path) -> None:
+    with serving(cubes) as server:
+        address = f"{server.url}?signature=s3cr3t/"
+        ran = cli("ingest", address, "--workers", "2", "--json")
+        assert (ran.json["ingested"], ran.json["failures"]) == (5, [])
+        detached = cli("ingest", address, "--detach")
+    assert detached.code == 2
+    listed = cli("episodes", "list", "--json")
+    assert {one["source_uri"] for one in listed.json} == {f"{server.url}?…"}
+    said = [ran.out, ran.err, detached.out, detached.err, listed.out, cli("jobs", "list", "--json").out]
+    kept = [
+        path.read_bytes()
+        for path in (*root.rglob("*"), *Settings.load(root=root).state_dir.rglob("*"))
+        if path.is_file()
+    ]
+    assert "s3cr3t" not in "".join(said)
+    assert not [one for one in kept if b"s3cr3t" in one]
 
 
 def test_one_call_from_python(root: Path, cubes: Path) -> None:
