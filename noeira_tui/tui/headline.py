@@ -114,9 +114,11 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int) -> tuple[Li
         return ((f" Looking{glyphs.ellipsis}", "quiet"),), ()
     right = _to_fetch(overview, glyphs)
     if overview.safe_to_destroy:
+        holds = "the service holds everything that is here"
+        why = holds if overview.service.url is not None else "nothing is here that could be lost"
         return (
             (f" {glyphs.good} Safe to destroy", "good"),
-            (f" {glyphs.dot} the service holds everything that is here", "quiet"),
+            (f" {glyphs.dot} {why}", "quiet"),
         ), right
     unsent = overview.totals.bytes_unsent
     amount = f" {glyphs.dot} {figures.size(unsent, glyphs)} not sent" if unsent else ""
@@ -228,11 +230,11 @@ def _empty_catalog(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:
     if overview.service.url is None:
         return (
             (("No service is configured.", "attention"),),
-            (("Put these two lines into .env:", "quiet"),),
+            (("S", "accent"), (" connects this box to one, or starts one here.", "quiet")),
+            (("Or put these two lines into .env:", "quiet"),),
             ((f"NOEIRA_CLOUD_URL=https://{glyphs.ellipsis}", "accent"),),
             ((f"NOEIRA_CLOUD_API_KEY={glyphs.ellipsis}", "accent"),),
-            (("Or start one of your own, and paste the lines it prints:", "quiet"),),
-            (("noeira-tui serve", "accent"),),
+            (("as noeira-tui serve prints them.", "quiet"),),
         )
     if overview.service.reachable is False:
         return ((("No earlier answer is remembered.", "quiet"),), (("R asks again.", "faint"),))
