@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.episodes.memory import SourceMemory
-from noeira_tui.episodes.tables import EpisodeCatalog, EpisodeRow, ScoreRow, now
+from noeira_tui.episodes.rows import EpisodeRow, ScoreRow, now
+from noeira_tui.episodes.tables import EpisodeCatalog
 from noeira_tui.episodes.work import Measured
 
 if TYPE_CHECKING:

@@ -11,22 +11,27 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from noeira_tui.core.errors import ConfigError, DatasetError, NoeiraError, TransferError
 from noeira_tui.core.progress import CancelToken
-from noeira_tui.episodes.flags import METRICS
 from noeira_tui.episodes.lease import Lease, NoLease, honours_conditional_put
 from noeira_tui.episodes.place import BucketPlace, CatalogPlace, open_place
+from noeira_tui.episodes.rows import (
+    EpisodeRow,
+    ScoreRow,
+    episode_schema,
+    episode_table,
+    hash_numbers,
+    score_schema,
+    score_table,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from deltalake import DeltaTable
     from numpy.typing import NDArray
-
-    from noeira_tui.episodes.score import Score
 
 EPISODES, SCORES = "episodes", "quality_scores"
 MARKER = "catalog.json"
@@ -36,80 +41,11 @@ _LONGEST_PAUSE_S = 1.0
 
 
 @dataclass(frozen=True)
-class EpisodeRow:
-    """One row of `episodes`. `extra` is a JSON object: `episode_index`, and in `reasons` why a check raised a flag."""
-
-    episode_id: str
-    content_hash: str
-    source_uri: str
-    source_format: str
-    robot: str | None
-    task: str | None
-    language_instruction: str | None
-    num_frames: int
-    duration_s: float
-    fps: float
-    cameras: tuple[str, ...]
-    state_dim: int | None
-    action_dim: int | None
-    ingest_batch_id: str
-    ingested_at: datetime
-    extra: str
-
-
-@dataclass(frozen=True)
-class ScoreRow:
-    """One row of `quality_scores`. `flags` are the score's and those of the checks."""
-
-    episode_id: str
-    scorer_version: str
-    score: Score
-    flags: tuple[str, ...]
-    computed_at: datetime
-
-
-@dataclass(frozen=True)
 class Known:
     """What a catalog has: hashes of the registered episodes and of those a scorer has scored, sorted uint64."""
 
     registered: NDArray[np.uint64]
     scored: NDArray[np.uint64]
-
-
-def episode_schema() -> pa.Schema:
-    """The columns of `episodes`."""
-    import pyarrow as pa
-
-    text, number, names = pa.string(), pa.float64(), pa.list_(pa.string())
-    return pa.schema(
-        [
-            ("episode_id", text),
-            ("content_hash", text),
-            ("source_uri", text),
-            ("source_format", text),
-            ("robot", text),
-            ("task", text),
-            ("language_instruction", text),
-            ("num_frames", pa.int64()),
-            ("duration_s", number),
-            ("fps", number),
-            ("cameras", names),
-            ("state_dim", pa.int32()),
-            ("action_dim", pa.int32()),
-            ("ingest_batch_id", text),
-            ("ingested_at", pa.timestamp("us", "UTC")),
-            ("extra", text),
-        ]
-    )
-
-
-def score_schema() -> pa.Schema:
-    """The columns of `quality_scores`."""
-    import pyarrow as pa
-
-    head = [("episode_id", pa.string()), ("scorer_version", pa.string()), ("overall_score", pa.float64())]
-    metrics = [(name, pa.float64()) for name in METRICS]
-    return pa.schema([*head, *metrics, ("flags", pa.list_(pa.string())), ("computed_at", pa.timestamp("us", "UTC"))])
 
 
 class EpisodeCatalog:
@@ -134,28 +70,26 @@ class EpisodeCatalog:
         import pyarrow.dataset as ds
 
         with _translated(self.place):
-            ids = _columns(self.episodes, ["episode_id"], None)
-            scored = _columns(self.scores, ["episode_id"], ds.field("scorer_version") == scorer_version)
-            return Known(_hashes(ids), _hashes(scored))
+            scored = _hashes(self.scores, ds.field("scorer_version") == scorer_version)
+            return Known(_hashes(self.episodes), scored)
 
     def added_by(self, batch_id: str) -> frozenset[str]:
         """The episodes that one ingest registered."""
         import pyarrow.dataset as ds
 
         with _translated(self.place):
-            rows = _columns(self.episodes, ["episode_id"], ds.field("ingest_batch_id") == batch_id)
-        return frozenset() if rows is None else frozenset(rows["episode_id"].to_pylist())
+            mine = ds.field("ingest_batch_id") == batch_id
+            rows = self.episodes.to_pyarrow_dataset().to_table(columns=["episode_id"], filter=mine)
+        return frozenset(rows["episode_id"].to_pylist())
 
     def add(self, episodes: Sequence[EpisodeRow], scores: Sequence[ScoreRow], cancel: CancelToken) -> int:
         """Add what is not there yet; gives how many episodes were. A crash in between adds none or all of them."""
         with self._lease.held(cancel):
             if scores:
-                self.scores, _ = self._merge(
-                    self.scores, _score_table(scores), ("episode_id", "scorer_version"), cancel
-                )
+                self.scores, _ = self._merge(self.scores, score_table(scores), ("episode_id", "scorer_version"), cancel)
             if not episodes:
                 return 0
-            self.episodes, added = self._merge(self.episodes, _episode_table(episodes), ("episode_id",), cancel)
+            self.episodes, added = self._merge(self.episodes, episode_table(episodes), ("episode_id",), cancel)
         return added
 
     def _merge(
@@ -290,44 +224,12 @@ class _translated:  # noqa: N801  reads as a word where it is used
             raise DatasetError(f"The catalog {self._place.uri} cannot be used: {reason}.", title="Catalog") from err
 
 
-def _columns(table: DeltaTable, names: list[str], where: Any) -> pa.Table | None:
-    """Some columns of some rows; None of a table that never had any."""
-    if not table.version():
-        return None
-    return table.to_pyarrow_dataset().to_table(columns=names, filter=where)
-
-
-def _hashes(table: pa.Table | None) -> NDArray[np.uint64]:
-    """Hex digests as sorted numbers."""
+def _hashes(table: DeltaTable, where: Any = None) -> NDArray[np.uint64]:
+    """The ids of some rows as sorted numbers: eight bytes an episode, however many there are."""
     import numpy as np
 
-    if table is None or not table.num_rows:
+    if not table.version():
         return np.zeros(0, np.uint64)
-    digests = table["episode_id"].to_pylist()
-    return np.unique(np.fromiter((int(digest, 16) for digest in digests), np.uint64, len(digests)))
-
-
-def _episode_table(rows: Sequence[EpisodeRow]) -> pa.Table:
-    import pyarrow as pa
-
-    schema = episode_schema()
-    return pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema)
-
-
-def _score_table(rows: Sequence[ScoreRow]) -> pa.Table:
-    import pyarrow as pa
-
-    columns: dict[str, list[Any]] = {
-        "episode_id": [row.episode_id for row in rows],
-        "scorer_version": [row.scorer_version for row in rows],
-        "overall_score": [row.score.overall_score for row in rows],
-        **{name: [getattr(row.score.metrics, name) for row in rows] for name in METRICS},
-        "flags": [list(row.flags) for row in rows],
-        "computed_at": [row.computed_at for row in rows],
-    }
-    return pa.table(columns, schema=score_schema())
-
-
-def now() -> datetime:
-    """The time, as the tables keep it."""
-    return datetime.now(UTC)
+    batches = table.to_pyarrow_dataset().to_batches(columns=["episode_id"], filter=where)
+    parts = [hash_numbers(batch.column(0)) for batch in batches if batch.num_rows]
+    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.uint64)
