@@ -72,8 +72,10 @@ def draw(
     columns, rows = width * across, height * down
     owners = np.full((height, width), -1)
     dots = np.zeros((rows, columns), bool)
-    for number in range(curves.shape[1]):
-        mine = _dots_of(times, curves[:, number], axis, columns, rows)
+    grid = _Grid.over(times, columns) if len(times) else None
+    for number in range(curves.shape[1] if grid is not None else 0):
+        assert grid is not None
+        mine = grid.dots(curves[:, number], axis, rows)
         dots |= mine
         owners[mine.reshape(height, down, width, across).any(axis=(1, 3))] = number
     cells = dots.reshape(height, down, width, across)
@@ -87,39 +89,50 @@ def draw(
     return Cells(tuple(texts), tuple(tuple(row) for row in owners.tolist()))
 
 
-def _dots_of(
-    times: NDArray[np.float64], values: NDArray[np.float64], axis: Axis, columns: int, rows: int
-) -> NDArray[np.bool_]:
-    """The dots of one curve, shape (rows, columns), the first row on top."""
-    import numpy as np
+@dataclass(frozen=True)
+class _Grid:
+    """Which samples fall into which column of dots. `starts` and `ends` are the first sample of each column that has
+    any, and the one after its last; `middles` is the time of each column."""
 
-    dots = np.zeros((rows, columns), bool)
-    if not len(times):
-        return dots
-    begin, end = float(times[0]), float(times[-1])
-    # Between two samples the curve is a line: sampled once a column, it has no holes.
-    between = np.linspace(begin, end, columns)
-    where = np.concatenate([times, between])
-    what = np.concatenate([values, np.interp(between, times, values)])
-    order = np.argsort(where, kind="stable")
-    where, what = where[order], what[order]
-    good = np.isfinite(what)
-    where, what = where[good], what[good]
-    if not len(what):
-        return dots
-    column = np.rint((where - begin) / ((end - begin) or 1.0) * (columns - 1)).astype(int)
-    row = np.rint((axis.high - what) / (axis.high - axis.low) * (rows - 1)).clip(0, rows - 1).astype(int)
-    top, bottom = np.full(columns, rows), np.full(columns, -1)
-    np.minimum.at(top, column, row)
-    np.maximum.at(bottom, column, row)
-    last = np.full(columns, -1)
-    last[column] = row  # the last one of a column wins
-    joined = (last[:-1] >= 0) & (bottom[1:] >= 0)
-    top[1:][joined] = np.minimum(top[1:], last[:-1] + (last[:-1] < top[1:]))[joined]
-    bottom[1:][joined] = np.maximum(bottom[1:], last[:-1] - (last[:-1] > bottom[1:]))[joined]
-    numbers = np.arange(rows)[:, None]
-    dots[:] = (numbers >= top) & (numbers <= bottom)
-    return dots
+    times: NDArray[np.float64]
+    middles: NDArray[np.float64]
+    columns: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def over(cls, times: NDArray[np.float64], columns: int) -> _Grid:
+        import numpy as np
+
+        begin, end = float(times[0]), float(times[-1])
+        column = np.rint((times - begin) / ((end - begin) or 1.0) * (columns - 1)).astype(np.int64)
+        starts = np.append(0, np.flatnonzero(np.diff(column)) + 1)
+        ends = np.append(starts[1:], len(times))
+        return cls(times, np.linspace(begin, end, columns), column[starts], starts, ends)
+
+    def dots(self, values: NDArray[np.float64], axis: Axis, rows: int) -> NDArray[np.bool_]:
+        """The dots of one curve, shape (rows, columns), the first row on top."""
+        import numpy as np
+
+        def row_of(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+            places = np.rint((axis.high - numbers) / (axis.high - axis.low) * (rows - 1))
+            return np.where(np.isfinite(numbers), places.clip(0, rows - 1), np.nan)
+
+        with np.errstate(invalid="ignore", over="ignore"):
+            # Between two samples the curve is a line: looked up once a column, it has no holes.
+            between = row_of(np.interp(self.middles, self.times, values))
+            exact = row_of(values)
+        top, bottom, last = between.copy(), between.copy(), between.copy()
+        top[self.columns] = np.fmin(top[self.columns], np.fmin.reduceat(exact, self.starts))
+        bottom[self.columns] = np.fmax(bottom[self.columns], np.fmax.reduceat(exact, self.starts))
+        last[self.columns] = exact[self.ends - 1]
+        # Each column goes on where the one before it ended, and begins a dot beside it.
+        before = last[:-1]
+        top[1:] = np.where(before < top[1:], before + 1, top[1:])
+        bottom[1:] = np.where(before > bottom[1:], before - 1, bottom[1:])
+        numbers = np.arange(rows)[:, None]
+        shown: NDArray[np.bool_] = (numbers >= top) & (numbers <= bottom)
+        return shown
 
 
 def rising(times: NDArray[np.float64]) -> bool:

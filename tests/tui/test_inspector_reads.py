@@ -156,7 +156,7 @@ async def test_quitting_does_not_wait_for_a_read(slow: Slow) -> None:
         await looking.until(slow.held.is_set)
         began = time.perf_counter()
         await looking.press("q")
-    assert time.perf_counter() - began < 5, "half a second on a machine that does nothing else; twenty if it waited"
+    assert time.perf_counter() - began < 10, "half a second on a machine that does nothing else; twenty if it waited"
 
 
 # Errors
@@ -226,7 +226,7 @@ async def test_what_has_to_be_downloaded_whole_is_said_first(made: Path, tmp_pat
     shutil.make_archive(str(tmp_path / "served/small"), "gztar", folder, "meta")
     with serving(tmp_path / "served") as server:
         async with inspecting(f"{server.url}/small.tar.gz") as looking:
-            await looking.until(lambda: "ownload" in looking.driver.toasts())
+            await looking.until(lambda: "download" in looking.driver.toasts().lower())
             assert "It had to be downloaded whole" in looking.text
 
 
