@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +80,8 @@ class DefinitionSync:
         mover.remember({step.path: step.there for step in plan.steps_that(Move.UNCHANGED) if step.there is not None})
         mover.move_all(plan.direction, plan.steps_that(Move.TRANSFER))
         if plan.makes_definition and not mover.tally.failed:
-            _write_minimal(self._folder / DEFINITION, plan.description)
+            # Nobody wrote it: remembered as if it had been synced, it gives way when the service gets a real one.
+            mover.remember({DEFINITION: _write_minimal(self._folder / DEFINITION, plan.description)})
             mover.tally.made_definition = True
         return outcome_of(plan, mover.tally, time.monotonic() - began)
 
@@ -159,16 +161,18 @@ def _description(definition: Path) -> str | None:
     return None if text is None else _one_line(text)[:_MAX_DESCRIPTION]
 
 
-def _write_minimal(definition: Path, description: str | None) -> None:
-    """Write the `project.kv` that makes a folder a project. Raises DestinationError."""
+def _write_minimal(definition: Path, description: str | None) -> str:
+    """Write the `project.kv` that makes a folder a project; its digest. Raises DestinationError."""
     lines = ["# The service has no project.kv for this project."]
     if description:
         lines.append(f"description={_one_line(description)}")
+    data = ("\n".join(lines) + "\n").encode()
     try:
         definition.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(definition, ("\n".join(lines) + "\n").encode())
+        write_atomically(definition, data)
     except OSError as err:
         raise DestinationError(f"{definition} cannot be written: {err.strerror or err}.") from err
+    return hashlib.sha256(data).hexdigest()
 
 
 def _one_line(text: str) -> str:

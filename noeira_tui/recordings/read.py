@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.recordings.files import Verdicts
 from noeira_tui.recordings.info import Info, read_finished, read_info
 from noeira_tui.recordings.layout import INFO, travel_order
@@ -168,6 +169,8 @@ def _problems(recording: LocalRecording) -> Iterator[str]:
     """What a person should know, most telling first."""
     paths = {file.path for file in recording.files}
     info, tables, incomplete = recording.info, recording.tables, recording.incomplete
+    if not is_segment(recording.dataset):
+        yield f"it cannot be pushed under the name of its folder: a name is {SEGMENT_RULE}"
     if info is None:
         if paths:
             yield f"{INFO} cannot be read" if INFO in paths else f"there is no {INFO} (yet)"

@@ -23,8 +23,8 @@ def waiting(recording: LocalRecording, elsewhere: Collection[str]) -> Mapping[st
 
     Without tables (they were not asked for, or the layout is not v3) only an incomplete file holds `info.json` back.
     """
-    found = {file.path: file.obstacle for file in recording.files if file.complete and file.obstacle is not None}
-    found |= dict(_unnamed(recording))
+    found = dict(_unnamed(recording))
+    found |= {file.path: file.obstacle for file in recording.files if file.complete and file.obstacle is not None}
     blocked = _blocked(recording, elsewhere, found)
     if blocked is None:
         return found

@@ -192,6 +192,16 @@ def test_a_project_without_definition_gets_a_minimal_one(boxes: tuple[Box, Box])
     assert two.pull().left == () and two.push().moved == ("project.kv",)
 
 
+def test_a_minimal_one_gives_way_to_a_real_one(boxes: tuple[Box, Box]) -> None:
+    one, two = boxes
+    one.client.put_project(one.project, "two arms")
+    two.pull()
+    one.write("project.kv", unique("description=two arms"))
+    assert one.push().is_clean
+    assert two.pull().moved == ("project.kv",)
+    assert two.read("project.kv") == one.read("project.kv")
+
+
 def test_a_new_description_is_told(shared: tuple[Box, Box]) -> None:
     one, two = shared
     one.write("project.kv", unique("description=one arm, caf\xe9").decode().encode("latin-1"))

@@ -99,7 +99,8 @@ def test_what_does_not_belong_stays(box: MirrorBox) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["data/with space.parquet", "data/-dash.bin", "data/é.bin", "meta/a/b/c/d/e/f/g/h.bin"]
+    "path",
+    ["data/with space.parquet", "data/-dash.bin", "data/é.bin", "videos/[red]/x.bin", "meta/a/b/c/d/e/f/g/h.bin"],
 )
 def test_a_name_that_cannot_travel_is_held_and_named(box: MirrorBox, path: str) -> None:
     box.record()

@@ -164,6 +164,7 @@ def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
     recording = read_recording(folder, NOW)
     assert recording.dataset == "x\udcff["
     assert [file.path for file in recording.files] == ["data/\udcff.parquet"]
+    assert recording.problems[0].startswith("it cannot be pushed under the name of its folder")
 
 
 def test_reading_imports_nothing_heavy() -> None:
