@@ -71,8 +71,19 @@ class NoeiraApp(App[None]):
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self._unknown_theme = theme if theme is not None and theme not in self.available_themes else None
-        self.theme = DARK.name if theme is None or self._unknown_theme else theme
+        self._begin_with(DARK.name if theme is None or self._unknown_theme else theme)
         self._asks_for_service = asks_for_service and not read_only
+
+    def _begin_with(self, theme: str) -> None:
+        """Have a theme from the start: its watcher would parse all style sheets again before the first paint."""
+        if theme not in {DARK.name, LIGHT.name}:
+            self.theme = theme  # one of Textual's may speak ANSI colours, which takes more
+            return
+        self.set_reactive(App.theme, theme)
+        is_dark = self.current_theme.dark
+        for name, has in (("-dark-mode", is_dark), ("-light-mode", not is_dark), (f"-theme-{theme}", True)):
+            self.set_class(has, name, update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def on_ready(self) -> None:
         if self._unknown_theme is not None:
