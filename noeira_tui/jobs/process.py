@@ -14,6 +14,7 @@ from typing import Literal
 
 from noeira_tui.core.errors import JobError
 from noeira_tui.core.owner import Life
+from noeira_tui.core.redact import redact
 from noeira_tui.jobs.records import JobFailure, JobRecord, JobSpec, JobState, Request
 from noeira_tui.jobs.store import JobStore
 
@@ -21,12 +22,31 @@ _ASK_FIRST_S = 4.0
 _POLL_S = 0.05
 
 
-def start(store: JobStore, spec: JobSpec) -> JobRecord:
-    """Queue a job and start its process. Returns at once; the row tells the rest."""
+def start(store: JobStore, spec: JobSpec, *, keep_failed: bool = True) -> JobRecord:
+    """Queue a job and start its process. Returns at once; the row tells the rest.
+
+    Raises JobError when no process can be started; the row then says so, or without `keep_failed` goes again: for a
+    caller who shows the error itself.
+    """
     record = store.create(spec)
     # Numbers begin again when the state database is lost: an older log under this one is another job's.
-    _launch(store, record, log_mode="wb")
+    try:
+        _launch(store, record, log_mode="wb")
+    except JobError as err:
+        if keep_failed:
+            raise
+        last = _last_line(store.log_path(record.id))
+        store.remove((record.id,))
+        raise JobError(f"{err.message} {last}".rstrip()) from err
     return record
+
+
+def _last_line(log: Path) -> str:
+    """The end of what a process wrote before it failed; the log goes with its row."""
+    try:
+        return redact(log.read_text("utf-8", "replace").strip().rpartition("\n")[2])
+    except OSError:
+        return ""
 
 
 def retry(store: JobStore, job_id: int, service_url: str | None) -> JobRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from noeira_tui.assets.status import PackStatus
     from noeira_tui.overview.packfacts import PackFacts
 
+REREAD_S = 1.0
+"""The jobs table is read at least this often, whatever the time of its file says: runners die without writing."""
 _LOG_TAIL_BYTES = 256 * 1024
 
 
@@ -37,6 +40,7 @@ class Box:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._store = JobStore(StateDb(settings.state_dir))
+        self._seen: tuple[object, float, object] | None = None
 
     def use(self, settings: Settings) -> None:
         """Go on with these settings, after one of them was changed; running jobs keep theirs."""
@@ -52,11 +56,17 @@ class Box:
         return self._store.list()
 
     def jobs_version(self) -> object:
-        """Something that changes when any job's row does. Raises StateError."""
-        store = self._store
+        """Something that changes when any job's row does, within a second at most. Raises StateError."""
+        store, now = self._store, time.monotonic()
+        stamp = (store.folder, *store.stamp())
+        if self._seen is not None and self._seen[0] == stamp and now - self._seen[1] < REREAD_S:
+            # Asked four times a second: a file that was not written needs no opening.
+            return self._seen[2]
         store.reap()
         # Another state folder has other jobs, whatever its number.
-        return (store.folder, store.version())
+        version = (store.folder, store.version())
+        self._seen = (stamp, now, version)
+        return version
 
     def can_pull(self, dataset: DatasetView) -> str | None:
         """None when a pull makes sense, else why not, in words."""
@@ -215,8 +225,8 @@ class Box:
     # Jobs
 
     def start(self, kind: AnyKind) -> JobRecord:
-        """Start work as a job of its own. Raises NoeiraError when it cannot start."""
-        return process.start(self._store, kind.spec(self.settings))
+        """Start work as a job of its own. Raises NoeiraError when it cannot start; then there is no job."""
+        return process.start(self._store, kind.spec(self.settings), keep_failed=False)
 
     def cancel(self, job_id: int) -> None:
         """Stop a job: ask, wait, then kill. Raises JobError when it is over."""

@@ -132,7 +132,9 @@ def watch_text(job: JobRecord, now: float, glyphs: Glyphs) -> str:
         hour, minute, second = (int(part) for part in found.groups())
         today = time.localtime(now)
         age_s = (today.tm_hour - hour) * 3600 + (today.tm_min - minute) * 60 + (today.tm_sec - second)
-        return f"last sent {figures.ago(now - age_s % 86400, now)}"
+        age_s %= 86400
+        # Told every second at first, then in steps: each is a repaint.
+        return f"last sent {figures.ago(now - (age_s if age_s < 10 else age_s // 5 * 5), now)}"
 
     told = _LAST_SENT.sub(aged, job.progress.phase)
     told = told.replace(" \u00b7 ", f" {glyphs.dot} ")

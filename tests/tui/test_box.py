@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 
 from noeira_tui.assets.packs import Packs
-from noeira_tui.core.errors import PackError
+from noeira_tui.core.errors import JobError, PackError
+from noeira_tui.core.owner import ProcessOwner
+from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.core.states import State
 from noeira_tui.jobs.dataset_kinds import DatasetPush, DatasetWatch
-from noeira_tui.jobs.kinds import AssetsPull
+from noeira_tui.jobs.kinds import AssetsPull, CatalogPull
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.overview.box import Box
 from tests.support import pack_archives
+from tests.support.waiting import until
 from tests.tui.fake_box import recording
 
 
@@ -135,3 +138,26 @@ def test_details_count_linked_files_and_name_who_shares_them(connected: Settings
     assert certain[first.dest].state is State.MODIFIED
     assert [problem.path for problem in certain[first.dest].problems] == ["readme.txt"]
     assert certain[second.dest].state is State.CURRENT
+
+
+def test_a_job_that_cannot_start_leaves_no_row(connected: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noeira_tui.jobs.process.sys.executable", "/nowhere/python")
+    box = Box(connected)
+    with pytest.raises(JobError, match="cannot be started"):
+        box.pull("walker-v1")
+    assert box.jobs() == ()
+
+
+def test_a_change_of_any_row_changes_the_version(connected: Settings) -> None:
+    box, store = Box(connected), JobStore(StateDb(connected.state_dir))
+    seen = [box.jobs_version()]
+    me = ProcessOwner.me()
+    record = store.create(CatalogPull("x").spec(connected), owner=me)
+    seen.append(box.jobs_version())
+    for done in range(3):
+        store.beat(record.id, me, ProgressSnapshot(bytes_done=done))
+        # Two writes may fall into one tick of the file's clock: a second at most, then it is read again.
+        until(lambda: box.jobs_version() != seen[-1], deadline_s=5)
+        seen.append(box.jobs_version())
+    assert len(set(map(str, seen))) == 5
+    assert box.jobs_version() == seen[-1]
