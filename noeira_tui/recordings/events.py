@@ -19,8 +19,9 @@ _STEP_MS = 100
 class Hints(Protocol):
     """Where a watch hears that something may have changed."""
 
-    def watch(self, folders: Collection[str]) -> None:
-        """Listen to these folders, relative to the recording's, from now on."""
+    def watch(self, folders: Collection[str]) -> bool:
+        """Listen to these folders, relative to the recording's, from now on. True when that had to begin anew: what
+        happened until now may not be told."""
         ...
 
     def wait(self, seconds: float, cancel: CancelToken) -> set[str]:
@@ -47,10 +48,10 @@ class FileEvents:
         """Whether the system took the folders."""
         return self._rust is not None
 
-    def watch(self, folders: Collection[str]) -> None:
+    def watch(self, folders: Collection[str]) -> bool:
         wanted = frozenset(folders)
         if wanted == self._listening:
-            return
+            return False
         self.close()
         self._listening = wanted
         places = [self._root, *(f"{self._root}/{path}" for path in sorted(wanted))]
@@ -58,7 +59,7 @@ class FileEvents:
             from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
         except ImportError as err:
             self._without(f"watchfiles cannot be loaded ({err})")
-            return
+            return True
         try:
             self._rust = RustNotify(
                 [place for place in places if os.path.isdir(place)],  # noqa: PTH112
@@ -70,6 +71,7 @@ class FileEvents:
             )
         except (OSError, WatchfilesRustInternalError) as err:
             self._without(f"the system gives no file events here ({err})")
+        return True
 
     def wait(self, seconds: float, cancel: CancelToken) -> set[str]:
         cancel.check()

@@ -35,6 +35,7 @@ _COMPARE_SHARE = 0.1
 _YOUNG_S = 2.5
 _RETRY_S = (1.0, 60.0)
 _MARGIN_S = 1.0
+_LISTENS = 3
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,8 @@ class Watch:
                 self._missed_events = True
                 self._notice_once(f"no file event told of {missed[0]}; changes are found by looking again and again")
         self._reported.clear()
-        self._tree = tree
+        self._tree = tree = self._listened(tree)
         if tree.exists:
-            self._hints.watch((*FOLDERS, *tree.folders))
             if self._was_gone:
                 self._tell("back", f"{self._mirror.folder} is there again")
             self._was_gone = False
@@ -186,6 +186,14 @@ class Watch:
         elif self._considered is None and not self._was_gone:
             self._was_gone = True
             self._tell("waiting", f"{self._mirror.folder} is not there yet")
+
+    def _listened(self, tree: Tree) -> Tree:
+        """The tree with its folders listened to, and with what changed in the moment before: that shows in no event."""
+        for _ in range(_LISTENS):
+            if not tree.exists or not self._hints.watch((*FOLDERS, *tree.folders)):
+                break
+            tree = scan(self._mirror.folder)
+        return tree
 
     def _wait(self) -> None:
         now = time.monotonic()
@@ -200,9 +208,7 @@ class Watch:
         self._reported |= paths
         tree = touch(self._mirror.folder, self._tree, paths)
         if tree.folders.keys() - self._tree.folders.keys():
-            # What came into a new folder before it was listened to shows in no event.
-            self._hints.watch((*FOLDERS, *tree.folders))
-            tree = touch(self._mirror.folder, tree, tree.folders.keys() - self._tree.folders.keys())
+            tree = self._listened(tree)
         self._reported |= set(changed_paths(self._tree, tree))
         if self._mirror.folder.is_dir():
             self._tree = tree

@@ -111,6 +111,22 @@ def test_a_slow_transfer_does_not_keep_the_next_episode_waiting(
         until(mirrored(box), what="the next episode", deadline_s=9)
 
 
+def test_what_changes_before_it_listens_is_not_missed(box: MirrorBox) -> None:
+    recorder = box.record(finish=False)
+
+    class Late(Deaf):
+        """Begins to listen just after an episode was recorded."""
+
+        def watch(self, folders: Collection[str]) -> bool:
+            if recorder.episodes > 2:
+                return False
+            recorder.record()
+            return True
+
+    with Running(box, every_s=60, hints=Late()):
+        until(mirrored(box), what="the episode that no event told of", deadline_s=15)
+
+
 def test_it_writes_and_locks_nothing_in_the_folder(box: MirrorBox) -> None:
     box.record()
     before = everything(box.folder)
@@ -147,8 +163,9 @@ class Deaf:
 
     works = True
 
-    def watch(self, folders: Collection[str]) -> None:
+    def watch(self, folders: Collection[str]) -> bool:
         """Nothing is listened to."""
+        return False
 
     def wait(self, seconds: float, cancel: CancelToken) -> set[str]:
         cancel.sleep(seconds)
@@ -165,8 +182,8 @@ class EveryThird(Deaf):
         self._events = FileEvents(folder, lambda text: None)
         self._count = 0
 
-    def watch(self, folders: Collection[str]) -> None:
-        self._events.watch(folders)
+    def watch(self, folders: Collection[str]) -> bool:
+        return self._events.watch(folders)
 
     def wait(self, seconds: float, cancel: CancelToken) -> set[str]:
         heard = self._events.wait(seconds, cancel)
