@@ -7,6 +7,7 @@ cancels the read of the one before. Everything is given to the screen in the app
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
@@ -65,11 +66,16 @@ class Reads:
         self._inspector: Inspector | None = None
         self._closed = False
         self._running: dict[Lane, CancelToken] = {}
+        self._began: dict[Lane, float] = {}
 
     @property
     def running(self) -> tuple[Lane, ...]:
         """What is being read, in the order it was asked for."""
         return tuple(self._running)
+
+    def elapsed_s(self, lane: Lane) -> float:
+        """How long a lane has been reading."""
+        return time.monotonic() - self._began[lane] if lane in self._running else 0.0
 
     @property
     def cost(self) -> Cost | None:
@@ -90,6 +96,7 @@ class Reads:
             return
         self._drop(lane)
         token = self._running[lane] = CancelToken()
+        self._began[lane] = time.monotonic()
 
         def read() -> T:
             token.check()

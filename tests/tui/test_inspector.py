@@ -219,8 +219,9 @@ async def test_dimensions_one_by_one_and_all(made: Path) -> None:
         await looking.press("3")
         await looking.plotted(0)
         state, action = looking.screen.query_one("#state", Plot), looking.screen.query_one("#action", Plot)
-        await looking.press("d")
-        assert "dimension 1 of 6" in looking.shown
+        looking.driver.app.set_keymap({"inspector_dimension": "f5"})
+        await looking.press("f5")
+        assert "dimension 1 of 6" in looking.shown, "its keys can be remapped"
         assert state.legend.startswith("j0 ")
         assert " min " in state.legend
         await looking.press("D", "D")

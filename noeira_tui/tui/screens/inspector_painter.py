@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from noeira_tui.tui.action import Action
     from noeira_tui.tui.screens.inspector import InspectorScreen
 
+TOLD_AFTER_S = 2.0
+"""What takes longer tells how long it took so far."""
+
 
 class InspectorPainter:
     """Paints the inspector's screen from its facts."""
@@ -163,10 +166,10 @@ class InspectorPainter:
         screen, glyphs = self._screen, self._screen.glyphs
         running = screen.reads.running
         if running:
-            what = READING[running[-1]]
-            return cut_line(
-                ((f" {glyphs.again} {what}{glyphs.ellipsis}", "live"), ("  x stops it", "faint")), width, glyphs
-            )
+            what, seconds = READING[running[-1]], screen.reads.elapsed_s(running[-1])
+            since = f" {figures.clock(seconds)}" if seconds >= TOLD_AFTER_S else ""
+            reading = f" {glyphs.again} {what}{glyphs.ellipsis}"
+            return cut_line(((reading, "live"), (since, "strong"), ("  x stops it", "faint")), width, glyphs)
         if screen.shows_episodes and screen.look.episode is not None:
             fps = None if screen.info is None else screen.info.fps
             return inspector_lines.brief_episode(screen.look.episode, fps, width, glyphs)
