@@ -46,22 +46,33 @@ def nearest(states: Numbers) -> Indices | None:
     asks = np.zeros(length, bool)
     asks[twins.asking] = True
     if len(twins.met) <= _DENSE:
-        together = max(_SMALL_PRODUCT // len(twins.met), 1)
-        boxes = in_order(states, twins.met, max(_SMALL_PRODUCT // (min(together, length) * (width + 1)), 8))
-        for start in range(0, len(boxes.rows), max(together // boxes.rows.shape[1], 1)):
-            some = np.arange(start, min(start + max(together // boxes.rows.shape[1], 1), len(boxes.rows)))
-            query = _Query(boxes, some, asks)
-            if len(query.asked):
-                query.meet(np.arange(len(boxes.rows)))
-                found[:, query.asked] = query.answer()
-        return found
-    most = min(max(math.isqrt(_SMALL_PRODUCT // (width + 1)), _FEWEST), _MOST)
-    boxes = boxed(states, twins.met, _FEWEST, most)
+        _all_with_all(states, twins.met, asks, found)
+    else:
+        _by_boxes(states, twins.met, asks, found)
+    return found
+
+
+def _all_with_all(states: Numbers, met: Indices, asks: NDArray[np.bool_], found: Indices) -> None:
+    """Compare every frame with every other, some asking frames at a time."""
+    together = min(max(_SMALL_PRODUCT // len(met), 1), len(met))
+    boxes = in_order(states, met, max(_SMALL_PRODUCT // (together * (states.shape[1] + 1)), 8))
+    everywhere = np.arange(len(boxes.rows))
+    step = max(together // boxes.rows.shape[1], 1)
+    for start in range(0, len(everywhere), step):
+        query = _Query(states, boxes, everywhere[start : start + step], asks)
+        if len(query.asked):
+            query.meet(everywhere)
+            found[:, query.asked] = query.answer()
+
+
+def _by_boxes(states: Numbers, met: Indices, asks: NDArray[np.bool_], found: Indices) -> None:
+    """Compare the frames of each box with those of the boxes around it."""
+    in_space = min(max(math.isqrt(_SMALL_PRODUCT // (states.shape[1] + 1)), _FEWEST), _MOST)
+    boxes = boxed(states, met, _FEWEST, in_space)
     for box in range(len(boxes.rows)):
-        query = _Query(boxes, np.array([box]), asks)
+        query = _Query(states, boxes, np.array([box]), asks)
         if len(query.asked):
             found[:, query.asked] = _look_around(boxes, box, query)
-    return found
 
 
 def _look_around(boxes: Boxes, box: int, query: _Query) -> Indices:
@@ -80,13 +91,14 @@ def _look_around(boxes: Boxes, box: int, query: _Query) -> Indices:
 class _Query:
     """What the asking frames of some boxes have met: each one's 6 nearest, by distances wrong by `_doubt` at most."""
 
-    def __init__(self, boxes: Boxes, asking: Indices, asks: NDArray[np.bool_]) -> None:
+    def __init__(self, states: Numbers, boxes: Boxes, asking: Indices, asks: NDArray[np.bool_]) -> None:
         rows = boxes.rows[asking]
-        box, self._column = np.nonzero(asks[rows] & (rows >= 0))
+        flat = np.flatnonzero(asks[rows] & (rows >= 0))
+        box, self._column = np.divmod(flat, rows.shape[1])
         self._box = asking[box]
-        self.asked = rows[box, self._column]
-        self._boxes = boxes
-        self._own = boxes.points[self._box, :, self._column]
+        self.asked = rows.reshape(-1)[flat]
+        self._states, self._boxes = states, boxes
+        self._own = states[self.asked].astype(np.float64)
         self._width: int = self._own.shape[1]
         if not len(self.asked):
             return
@@ -175,17 +187,15 @@ class _Query:
         assert self._best is not None
         bound = (self._best[NEIGHBOURS - 1, rows] + self._doubt)[:, None]
         many = max(_DIFFERENCES // self._width, 1)
-        size = self._boxes.rows.shape[1]
-        found: list[tuple[Indices, Indices, Indices]] = []
+        found: list[tuple[Indices, Indices]] = []
         for ring in self._met:
             row, place = np.nonzero(self._apart(rows, ring) <= bound)
             many -= len(row)
             if many < 0 and len(rows) > 1:
                 return None
-            found.append((row, ring[place // size], place % size))
-        row, box, column = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        away = self._own[rows[row]] - self._boxes.points[box, :, column]
-        frame = self._boxes.rows[box, column]
+            found.append((row, self._boxes.rows[ring].reshape(-1)[place]))
+        row, frame = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        away = self._own[rows[row]] - self._states[frame]
         order = np.lexsort((frame, np.add.reduce(np.square(away, out=away), axis=1), row))
         first = np.searchsorted(row[order], np.arange(len(rows)))
         decided: Indices = frame[order[first + np.arange(NEIGHBOURS)[:, None]]]
