@@ -145,7 +145,7 @@ def difficult(draw: st.DrawFn) -> EpisodeFrames:
     return EpisodeFrames(state, action, times, draw(st.sampled_from([30.0, 10.0, 50.0, None, 0.0])))
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=120)
 @given(difficult())
 def test_generated_episodes(frames: EpisodeFrames) -> None:
     if len(frames.timestamps if frames.timestamps is not None else ()) == 0 and frames.num_frames == 0:
