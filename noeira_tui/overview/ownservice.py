@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import selectors
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from noeira_tui.core.dotenv import parse_dotenv, read_dotenv
 from noeira_tui.core.errors import ConfigError, StateError
@@ -24,6 +26,7 @@ DATA_DIR = "NOEIRA_SERVICE_DATA_DIR"
 _NEEDED = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "jinja2", "nanio")
 _READY_WITHIN_S = 60.0
 _TITLE = "Service of this box"
+USUAL_PORT = 8787
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,12 @@ class OwnService:
     @property
     def stop_command(self) -> str:
         return f"kill {self.pid}"
+
+    @property
+    def start_command(self) -> str:
+        """What starts it again where its clients look for it."""
+        port = urlsplit(self.connection.url).port
+        return "noeira-tui serve" if port == USUAL_PORT else f"noeira-tui serve --port {port}"
 
 
 def service_dir(environ: Mapping[str, str], cwd: Path) -> Path:
@@ -87,7 +96,7 @@ def start(data_dir: Path) -> OwnService:
         log.touch(0o600)
         with log.open("ab") as said:
             process = subprocess.Popen(
-                [sys.executable, "-m", "noeira_tui", "serve", "--data-dir", str(data_dir), "--port", "0"],
+                [sys.executable, "-m", "noeira_tui", "serve", "--data-dir", str(data_dir), "--port", _port(data_dir)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=said,
@@ -99,6 +108,19 @@ def start(data_dir: Path) -> OwnService:
         raise StateError(f"The service cannot be started on {data_dir}: {err.strerror or err}.", title=_TITLE) from err
     connection = _announced(process, log)
     return OwnService(connection, process.pid, data_dir, log, was_running=False)
+
+
+def _port(data_dir: Path) -> str:
+    """The port to ask for: the one it had (0 takes that again), else the usual one where it is free."""
+    if (data_dir / "service.json").exists():
+        return "0"
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", USUAL_PORT))
+        except OSError:
+            return "0"
+    return str(USUAL_PORT)
 
 
 def _announced(process: subprocess.Popen[bytes], log: Path) -> Connection:

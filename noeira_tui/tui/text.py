@@ -6,6 +6,7 @@ theme gives a colour. Because nothing here is ever parsed as markup, brackets in
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 
@@ -35,6 +36,12 @@ def clean(text: object, glyphs: Glyphs = SYMBOLS) -> str:
 def clean_lines(text: object, glyphs: Glyphs = SYMBOLS) -> list[str]:
     """Any text as clean lines: only line ends keep their meaning, tabs become spaces."""
     return [clean(line.expandtabs(4), glyphs) for line in str(text).replace("\r\n", "\n").split("\n")]
+
+
+def short_path(path: object) -> str:
+    """A path with the home folder as `~`. Not clean yet."""
+    home, shown = os.path.expanduser("~"), str(path)  # noqa: PTH111  never raises, unlike Path.home
+    return "~" + shown[len(home) :] if len(home) > 1 and shown.startswith(f"{home}/") else shown
 
 
 def _escaped(match: re.Match[str]) -> str:

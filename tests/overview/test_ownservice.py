@@ -23,6 +23,9 @@ def test_it_is_started_found_again_and_stopped_as_it_says(tmp_path: Path) -> Non
         assert connecting.ask(started.connection).datasets == 0
         assert started.data_dir == folder
         assert not started.was_running
+        port = started.connection.url.rpartition(":")[2]
+        assert started.start_command in {f"noeira-tui serve --port {port}", "noeira-tui serve"}
+        assert ("--port" in started.start_command) == (port != "8787")
         assert stat.S_IMODE(started.log.stat().st_mode) == 0o600
         assert started.connection.key not in started.log.read_text() + repr(started)
         again = ownservice.start(folder)

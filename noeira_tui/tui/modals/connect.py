@@ -19,7 +19,7 @@ from noeira_tui.overview.connecting import Answer, Connection
 from noeira_tui.tui.actions import dialog_binding
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog
-from noeira_tui.tui.text import Line, clean, wrap
+from noeira_tui.tui.text import Line, clean, short_path, wrap
 from noeira_tui.tui.threads import Errands
 from noeira_tui.tui.widgets.choice import Choice
 from noeira_tui.tui.widgets.painted import Painted
@@ -200,9 +200,5 @@ def _welcome(connection: Connection, answer: Answer | None) -> str:
 
 def _told(path: Path, settings: Settings) -> str:
     """A place to keep a key, in words."""
-    home = str(Path.home())
-    shown = str(path)
-    if shown.startswith(home + "/"):
-        shown = "~" + shown[len(home) :]
     what = "settings file, for every folder" if path == settings.config_file else "for this folder"
-    return clean(f"{shown}  ({what})")
+    return clean(f"{short_path(path)}  ({what})")

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.list_dialog import ListDialog
 from noeira_tui.tui.rows import Columns, Place, Row
-from noeira_tui.tui.text import Line, clean, cut_line, wrap
+from noeira_tui.tui.text import Line, clean, cut_line, short_path, wrap
 from noeira_tui.tui.widgets.painted import Painted
 
 CONNECT, START, WITHOUT = "connect", "start", "without"
@@ -30,7 +30,7 @@ class FirstRunDialog(ListDialog[str]):
         self._refusal = start_refusal
         self._said = {
             CONNECT: "with its address and a key: paste both",
-            START: f"its data in {data_dir}" if start_refusal is None else f"needs {start_refusal}",
+            START: f"its data in {short_path(data_dir)}" if start_refusal is None else f"needs {start_refusal}",
             WITHOUT: "this box alone; the app will not ask again",
         }
         self._intro = Painted(classes="note")

@@ -13,7 +13,7 @@ from noeira_tui.core.settings import Settings
 from noeira_tui.overview.ownservice import OwnService
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog, Scrolled
-from noeira_tui.tui.text import Line, clean, wrap
+from noeira_tui.tui.text import Line, clean, short_path, wrap
 
 
 class OwnServiceDialog(Dialog[Settings]):
@@ -46,13 +46,13 @@ class OwnServiceDialog(Dialog[Settings]):
         self._said = [
             (f"{glyphs.good} {ran}, and goes on without this app: {service.connection.url}", "good"),
             ("", ""),
-            (clean(f"data    {service.data_dir}", glyphs), ""),
-            (clean(f"log     {service.log}", glyphs), ""),
+            (clean(f"data    {short_path(service.data_dir)}", glyphs), ""),
+            (clean(f"log     {short_path(service.log)}", glyphs), ""),
             (f"stop    {service.stop_command}", ""),
-            ("start   noeira-tui serve (after the box was started anew), or S here", ""),
-            (clean(f"client  {service.data_dir / 'client.env'} has the two lines for other boxes", glyphs), ""),
+            (f"start   {service.start_command}  (after a reboot), or S here", ""),
+            (clean(f"key     {short_path(service.data_dir / 'client.env')}", glyphs), ""),
             ("", ""),
-            (clean(f"This box uses it now: {settings.config_file}", glyphs), "quiet")
+            (clean(f"This box uses it now: {short_path(settings.config_file)}", glyphs), "quiet")
             if way is None
             else (clean(f"This box does not use it yet: {way}", glyphs), "attention"),
         ]

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from noeira_tui.overview.configuring import ChangeableSetting
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog
-from noeira_tui.tui.text import Line, clean, wrap
+from noeira_tui.tui.text import Line, clean, short_path, wrap
 from noeira_tui.tui.widgets.painted import Painted
 
 _WIDTH = 66
@@ -27,7 +27,7 @@ class SettingValueDialog(Dialog[str]):
         self.add_class("setting-value")
         self._setting = setting
         self._refusal = refusal
-        self._config_file = clean(config_file, glyphs)
+        self._config_file = clean(short_path(config_file), glyphs)
         spec = setting.setting.spec
         # A key that is there already is neither shown nor edited, only replaced.
         value = "" if spec.secret else (setting.in_file if setting.in_file is not None else setting.setting.value or "")

@@ -15,7 +15,7 @@ from noeira_tui.tui.actions import dialog_binding
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.list_dialog import ListDialog
 from noeira_tui.tui.rows import Columns, Place, Row
-from noeira_tui.tui.text import Line, clean, cut_middle, fit, wrap
+from noeira_tui.tui.text import Line, clean, cut_middle, fit, short_path, wrap
 from noeira_tui.tui.widgets.painted import Painted
 from noeira_tui.tui.widgets.row_list import RowList
 
@@ -42,7 +42,7 @@ class SettingsDialog(ListDialog[None]):
         super().__init__("Settings", glyphs, list_id="settings-list")
         self.add_class("settings")
         self._settings = {one.name: one for one in settings}
-        self._config_file = clean(config_file, glyphs)
+        self._config_file = clean(short_path(config_file), glyphs)
         self._edit = edit
         self._unset = unset
         self._about = Painted(classes="about")
@@ -115,10 +115,10 @@ class SettingsDialog(ListDialog[None]):
         self.copied = "" if setting.spec.secret else (setting.value or "")
         said = [(f"{setting.spec.name} {glyphs.dot} {setting.spec.meaning}", "")]
         if setting.value is not None:
-            where = "" if setting.place == setting.source.value else f", {clean(setting.place, glyphs)}"
+            where = "" if setting.place == setting.source.value else f", {clean(short_path(setting.place), glyphs)}"
             said.append((f"{clean(setting.shown, glyphs)}  from {setting.source.value}{where}", "quiet"))
         if one.overruled:
-            place = clean(setting.place, glyphs)
+            place = clean(short_path(setting.place), glyphs)
             has = f"it says {clean(one.file_shown, glyphs)}" if one.in_file is not None else "it does not name this one"
             said.append((f"The {place} counts before the settings file; {has}.", "attention"))
         said.append((f"Changes are written to {self._config_file}", "faint"))
