@@ -98,12 +98,13 @@ def title(
     number, name = TITLES[place].split(" ", 1)
     pieces: list[Piece] = [(number, "accent" if active else "faint"), (f" {name}", "strong" if active else "quiet")]
     sep: Piece = (" ", "") if style.brief else (f" {glyphs.dot} ", "faint")
-    total = extra or str(sum(census.values()) or "")
+    number_of = sum(census.values())
+    total = extra or (f"{number_of:,}" if number_of else "")
     if total:
         pieces += [sep, (total, "quiet")]
     worst = [state for state in _COUNTED if census.get(state)][: style.counts]
     for state in worst:
-        told = f"{glyphs.state(state)}{census[state]}" if style.brief else f"{census[state]} {state.value}"
+        told = f"{glyphs.state(state)}{census[state]:,}" if style.brief else f"{census[state]:,} {state.value}"
         pieces += [sep, (told, LOOKS[state].tone.value)]
     return tuple(pieces)
 

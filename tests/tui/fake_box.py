@@ -11,12 +11,11 @@ from pathlib import Path
 
 from noeira_tui.assets.keep import CachedPack
 from noeira_tui.assets.status import PackStatus
-from noeira_tui.core.errors import JobError, NoeiraError, VerificationError
+from noeira_tui.core.errors import JobError, NoeiraError
 from noeira_tui.core.progress import CancelToken, Progress, ProgressSnapshot
 from noeira_tui.core.settings import SPECS, Setting, Settings, Source
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobFailure, JobRecord, JobSpec, JobState
-from noeira_tui.overview.freeing import Proven, ProvenFile, ProvenRecording
 from noeira_tui.overview.packfacts import PackFacts
 from noeira_tui.overview.picture import (
     DatasetView,
@@ -27,9 +26,8 @@ from noeira_tui.overview.picture import (
     Totals,
 )
 from noeira_tui.overview.safety import count, unsafe_reasons
-from noeira_tui.overview.space import OldJobs, name_of
 from noeira_tui.recordings.compare import FileComparison, FileState
-from noeira_tui.transfer.facts import FileStamp
+from tests.tui.fake_space import FakeSpace
 
 NOW = 1_790_000_000.0
 ROOT = Path("/data/robots")
@@ -280,55 +278,6 @@ def watch_job(job_id: int = 5, target: str = "so101-tower/cube-in-bowl", sent_s_
     phase = f"11 of 12 episodes sent · 1 held back (still being written) · last sent {moment}"
     counters = ProgressSnapshot(items_done=11, items_total=12, rate=2_400_000, phase=phase)
     return job(job_id, "dataset-watch", target, JobState.RUNNING, progress=counters)
-
-
-@dataclass
-class FakeSpace:
-    """What a fake box has to free."""
-
-    box: FakeBox
-
-    def can_free(self, view: DatasetView | RecordingView) -> str | None:
-        if view.state not in {State.CURRENT, State.UNVERIFIED}:
-            return f"It is {view.state}: the service does not hold these bytes."
-        return self.box.refusals.get(name_of(view))
-
-    def prove(
-        self, view: DatasetView | RecordingView, *, progress: Progress | None = None, cancel: CancelToken | None = None
-    ) -> Proven:
-        self.box._record(("prove", name_of(view)))
-        if progress is not None:
-            progress.expect(size_bytes=100)
-            progress.advance(43)
-        if self.box.hold_proof is not None and cancel is not None:
-            while not self.box.hold_proof.wait(0.01):
-                cancel.check()
-        if name_of(view) in self.box.unproven:
-            raise VerificationError("It is not what the service has.", expected="", actual="", hint="Push it first.")
-        if isinstance(view, RecordingView):
-            stamps = tuple((f"data/file-{number:03}.parquet", None) for number in range(view.files))
-            return ProvenRecording(view.project, view.dataset, view.folder or ROOT, view.size_bytes or 0, stamps)
-        return ProvenFile(view.id, view.path or ROOT, FileStamp(0, 0, view.size_bytes or 0, 0, 0))
-
-    def free(self, proven: Proven) -> None:
-        self.box._record(("free", proven.name))
-
-    def unused_cache(self) -> tuple[CachedPack, ...]:
-        self.box._record(("unused_cache",))
-        return self.box.cache
-
-    def prune_cache(self, chosen: Sequence[CachedPack]) -> int:
-        self.box._record(("prune_cache", tuple(held.sha256 for held in chosen)))
-        return sum(held.size_bytes for held in chosen)
-
-    def old_jobs(self) -> OldJobs:
-        ids = tuple(row.id for row in self.box.rows if row.state in {JobState.DONE, JobState.CANCELLED})
-        return OldJobs(ids, 1200 * len(ids))
-
-    def forget_jobs(self, old: OldJobs) -> int:
-        self.box._record(("forget_jobs", old.ids))
-        self.box.set_jobs(*(row for row in self.box.rows if row.id not in old.ids))
-        return len(old.ids)
 
 
 @dataclass

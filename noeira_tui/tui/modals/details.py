@@ -28,6 +28,7 @@ class DetailsDialog(Dialog[None]):
         self._facts = details.facts_of(row, board.clock(), board.glyphs, board.moving(row.subject))
         self._more: tuple[details.Fact, ...] = ()
         self._log: list[str] | None = None
+        self._wrapped: tuple[int, list[str], list[Line]] | None = None
         self._body = Scrolled()
         found = details.copyable(row)
         self.copied = found[0] if found is not None else ""
@@ -82,4 +83,9 @@ class DetailsDialog(Dialog[None]):
             return [((f"reading{self.glyphs.ellipsis}", "faint"),)]
         if self._log == [""]:
             return [(("It wrote nothing.", "faint"),)]
-        return [((part, "quiet"),) for text in self._log for part in wrap(text, width)]
+        known = self._wrapped
+        if known is None or known[0] != width or known[1] is not self._log:
+            # The facts change four times a second, the log does not.
+            lines: list[Line] = [((part, "quiet"),) for text in self._log for part in wrap(text, width)]
+            known = self._wrapped = (width, self._log, lines)
+        return known[2]

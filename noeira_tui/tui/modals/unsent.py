@@ -15,6 +15,9 @@ from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog, Scrolled
 from noeira_tui.tui.text import Line, clean, wrap
 
+MAX_REASONS = 300
+"""The dialog lists so many."""
+
 
 class UnsentDialog(Dialog[bool]):
     """The answer with its reasons, one a line; dismissed with True when what is not sent is to be pushed."""
@@ -56,8 +59,11 @@ class UnsentDialog(Dialog[bool]):
         unsent = overview.totals.bytes_unsent
         amount = f"{figures.size(unsent, glyphs)} are only here." if unsent else "This would be lost with the box:"
         lines: list[Line] = [((amount, "strong"),), ()]
-        for reason in overview.unsafe_because:
+        for reason in overview.unsafe_because[:MAX_REASONS]:
             first, *rest = wrap(clean(reason, glyphs), width - 2)
             lines.append(((f"{glyphs.bullet} ", "trouble"), (first, "")))
             lines += [((f"  {part}", ""),) for part in rest]
+        more = len(overview.unsafe_because) - MAX_REASONS
+        if more > 0:
+            lines.append(((f"  and {more:,} more; y copies all of them", "quiet"),))
         self._body.painted.show(lines)
