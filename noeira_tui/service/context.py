@@ -20,8 +20,8 @@ from noeira_tui.service.bounds import Bounds
 from noeira_tui.service.comparing import Comparisons
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.contents import Contents, readable_blobs
-from noeira_tui.service.database import Database
-from noeira_tui.service.keys import Access, KeyCheck, Scope, WouldWaitError
+from noeira_tui.service.database import Database, WouldWaitError
+from noeira_tui.service.keys import Access, KeyCheck, Scope
 from noeira_tui.service.limits import Limits
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.problems import RequestRefusedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ class Database:
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             _prepare_sqlite(self._engine)
+        file = self._url.database if self.is_sqlite else None
+        self._quick = _QuickRows(Path(file)) if file else None
 
     def _options(self) -> dict[str, Any]:
         if self.is_sqlite:
@@ -105,9 +107,17 @@ class Database:
                 if taken:
                     connection.execute(text("SELECT pg_advisory_unlock(:number)"), {"number": _ALONE_LOCK})
 
-    def quick_rows(self) -> QuickRows | None:
-        """How to read single rows on the event loop; None for a server, which has to be waited for."""
-        return QuickRows(Path(self._url.database)) if self.is_sqlite and self._url.database else None
+    def first_now(self, sql: str, values: Mapping[str, object]) -> tuple[Any, ...] | None:
+        """The first row of a query on SQLite, in microseconds and on the event loop too.
+
+        Raises WouldWaitError where the database has to be waited for: a server always, a file while it is locked.
+        """
+        if self._quick is None:
+            raise WouldWaitError
+        try:
+            return self._quick.first(sql, values)
+        except sqlite3.Error as err:
+            raise WouldWaitError from err
 
     def check(self) -> None:
         """Raise SQLAlchemy's DBAPIError unless the database answers."""
@@ -128,6 +138,8 @@ class Database:
 
     def close(self) -> None:
         self._engine.dispose()
+        if self._quick is not None:
+            self._quick.close()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -141,7 +153,11 @@ class Database:
             ) from err
 
 
-class QuickRows:
+class WouldWaitError(Exception):
+    """The database cannot be asked without waiting for it: ask from a thread."""
+
+
+class _QuickRows:
     """Single rows of a SQLite file by a read-only connection of its own, which never waits for a lock.
 
     Writers do not hold up readers of a file with a write-ahead log, so a row takes microseconds: less than handing the
@@ -153,7 +169,7 @@ class QuickRows:
         self._turn = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
-    def first(self, sql: str, values: tuple[str, ...]) -> tuple[Any, ...] | None:
+    def first(self, sql: str, values: Mapping[str, object]) -> tuple[Any, ...] | None:
         """The first row of a query. Raises sqlite3.Error where it would have to wait, or cannot read at all."""
         with self._turn:
             if self._connection is None:

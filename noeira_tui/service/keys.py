@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import logging
 import secrets
-import sqlite3
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +26,7 @@ from sqlalchemy.orm import Session
 from noeira_tui.core.errors import ConfigError, ServiceError
 from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.service.audit import Action, note
-from noeira_tui.service.database import DEFAULT_ACCOUNT, Database
+from noeira_tui.service.database import DEFAULT_ACCOUNT, Database, WouldWaitError
 from noeira_tui.service.tables import Account, ApiKey, now
 
 _log = logging.getLogger("noeira_tui.service")
@@ -37,7 +36,7 @@ _MAX_NAME = 200
 _KEY_QUERY = select(ApiKey.account_pk, ApiKey.scope, ApiKey.project, ApiKey.secret_sha256, ApiKey.revoked_at).where(
     ApiKey.id == bindparam("identity")
 )
-_KEY_SQL = "SELECT account_pk, scope, project, secret_sha256, revoked_at FROM api_keys WHERE id = ?"
+_KEY_SQL = "SELECT account_pk, scope, project, secret_sha256, revoked_at FROM api_keys WHERE id = :identity"
 
 
 class Scope(StrEnum):
@@ -143,10 +142,6 @@ class KeyStore:
         self._database.close()
 
 
-class WouldWaitError(Exception):
-    """The database cannot be asked without waiting for it: ask from a thread."""
-
-
 @dataclass(frozen=True)
 class _KnownKey:
     account_pk: int
@@ -172,7 +167,6 @@ class KeyCheck:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._quick = database.quick_rows()
         self._used: dict[str, float] = {}
         self._writer = ThreadPoolExecutor(1, "last-use")
 
@@ -196,20 +190,16 @@ class KeyCheck:
     def close(self) -> None:
         """Let the last uses be written."""
         self._writer.shutdown()
-        if self._quick is not None:
-            self._quick.close()
 
     def _known(self, identity: str, *, wait: bool) -> _KnownKey | None:
-        if self._quick is not None:
-            try:
-                found = self._quick.first(_KEY_SQL, (identity,))
-                return _known_key(found)
-            except sqlite3.Error as err:
-                _log.info("a key is looked up the long way: %s", err)
-        if not wait:
-            raise WouldWaitError
+        told = {"identity": identity}
+        try:
+            return _known_key(self._database.first_now(_KEY_SQL, told))
+        except WouldWaitError:
+            if not wait:
+                raise
         with self._database.read() as session:
-            return _known_key(session.execute(_KEY_QUERY, {"identity": identity}).one_or_none())
+            return _known_key(session.execute(_KEY_QUERY, told).one_or_none())
 
     def _note_use(self, identity: str) -> None:
         moment = time.monotonic()

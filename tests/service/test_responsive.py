@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from noeira_tui.service.database import Database, QuickRows
-from noeira_tui.service.keys import KeyCheck, KeyStore, WouldWaitError
+from noeira_tui.service import database as service_database
+from noeira_tui.service.database import Database, WouldWaitError
+from noeira_tui.service.keys import KeyCheck, KeyStore
 from noeira_tui.service.logs import _Hurried
 from noeira_tui.service.serving import _settle_interpreter
 from tests.support.service_client import Caller
 from tests.support.service_fixture import RunningService
 from tests.support.service_postgres import Postgres
+
+SIGNED = {"download_url", "expires_at"}
 
 
 def blocked(*_: object) -> None:
@@ -25,10 +28,16 @@ def blocked(*_: object) -> None:
 
 
 def test_a_key_is_looked_up_by_a_thread_where_the_file_cannot_be_read_at_once(
-    catalog: RunningService, call: Caller, monkeypatch: pytest.MonkeyPatch
+    catalog: RunningService, call: Caller, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(QuickRows, "first", blocked)
+    call.push(name, b"data", env_id="walker", seed=7)
+    quickly = call.get(f"/datasets/{name}-v1").json()
+    monkeypatch.setattr(service_database._QuickRows, "first", blocked)
     assert call.get("/datasets").status_code == 200
+    by_thread = call.get(f"/datasets/{name}-v1").json()
+    unsigned = [{key: value for key, value in told.items() if key not in SIGNED} for told in (quickly, by_thread)]
+    assert unsigned[0] == unsigned[1] == next(row for row in call.get("/datasets").json() if row["id"] == f"{name}-v1")
+    assert call.get("/datasets/none-v1").status_code == 404
     assert call.get("/datasets", headers={"Authorization": "Bearer nk_no_body"}).status_code == 401
 
 

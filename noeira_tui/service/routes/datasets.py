@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from sqlalchemy import Row, Select, bindparam, select
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Session, joinedload
 
 from noeira_tui.catalog.wire import DatasetRow, NewDataset, RowStatus, format_time
@@ -20,25 +23,43 @@ from noeira_tui.service.contents import (
     lock_contents,
 )
 from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
+from noeira_tui.service.database import WouldWaitError
 from noeira_tui.service.finding import check_segment
 from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import fresh_object_key
 from noeira_tui.service.tables import Blob, Dataset, DatasetUpload, now
 
-_SHOWN = (
-    "id", "name", "version", "env_id", "n_rows", "n_episodes", "seed", "source_commit", "columns", "filename",
-    "created_at", "updated_at",
-)  # fmt: skip
+
+class _Found(NamedTuple):
+    """A dataset and what is known of its contents, by the names of the columns."""
+
+    id: str
+    name: str
+    version: str
+    env_id: str | None
+    n_rows: int | None
+    n_episodes: int | None
+    seed: int | None
+    source_commit: str | None
+    columns: str | None
+    filename: str | None
+    created_at: datetime
+    updated_at: datetime
+    sha256: str | None
+    size_bytes: int | None
+    object_key: str | None
+
+
+_TIMES = tuple(_Found._fields.index(name) for name in ("created_at", "updated_at"))
+_OF_CONTENTS = ("sha256", "size_bytes", "object_key")
 _ROWS: Select[Any] = select(
     # Plain columns: lists are long.
-    *(Dataset.__table__.c[name] for name in _SHOWN),
-    Blob.sha256,
-    Blob.size_bytes,
-    Blob.object_key,
+    *((Blob if name in _OF_CONTENTS else Dataset).__table__.c[name] for name in _Found._fields),
 ).outerjoin(Blob, Blob.pk == Dataset.blob_pk)
 """Datasets with what is known of their contents."""
 _ONE_ROW = _ROWS.where(Dataset.account_pk == bindparam("account"), Dataset.id == bindparam("dataset"))
+_ONE_ROW_SQL = str(_ONE_ROW.compile(dialect=sqlite.dialect(paramstyle="named")))
 router = APIRouter(route_class=ProtectedRoute, tags=["datasets"], responses=REFUSALS)
 
 
@@ -56,13 +77,15 @@ def list_datasets(call: Authorised, page: Paged) -> Response:
 
 
 @router.get("/datasets/{dataset_id}", **answers.answers(answers.DatasetWithUrl))
-def describe_dataset(call: Authorised, dataset_id: str) -> Response:
+async def describe_dataset(call: Authorised, dataset_id: str) -> Response:
     """One dataset and where its bytes are; 409 while it is pending."""
     row = None
     if call.access.project is None:
-        with call.database.read() as session:
-            told = {"account": call.access.account_pk, "dataset": dataset_id}
-            row = session.execute(_ONE_ROW, told).one_or_none()
+        told = {"account": call.access.account_pk, "dataset": dataset_id}
+        try:
+            row = _found(call.database.first_now(_ONE_ROW_SQL, told))
+        except WouldWaitError:
+            row = await run_in_threadpool(_read_one, call, told)
     if row is None:
         raise _unknown(dataset_id)
     if row.object_key is None:
@@ -152,6 +175,20 @@ def remove_dataset(call: Authorised, dataset_id: str) -> None:
         call.note(session, Action.DELETED, f"datasets/{dataset_id}")
 
 
+def _read_one(call: Call, told: dict[str, object]) -> _Found | None:
+    with call.database.read() as session:
+        row = session.execute(_ONE_ROW, told).one_or_none()
+    return _Found(*row) if row is not None else None
+
+
+def _found(values: tuple[Any, ...] | None) -> _Found | None:
+    """A row of SQLite's own, which keeps times as text in UTC."""
+    if values is None:
+        return None
+    created, updated = (datetime.fromisoformat(values[place]).replace(tzinfo=UTC) for place in _TIMES)
+    return _Found(*values)._replace(created_at=created, updated_at=updated)
+
+
 def _by_id(call: Call, dataset_id: str) -> Select[Dataset]:
     """A dataset to change: whoever else changes or removes it waits for this transaction."""
     return (
@@ -206,7 +243,7 @@ def _take_facts(row: Dataset, facts: NewDataset) -> None:
     row.columns, row.filename = facts.columns, facts.filename
 
 
-def _shape(row: Row[Any]) -> DatasetRow:
+def _shape(row: Row[Any] | _Found) -> DatasetRow:
     return DatasetRow(
         id=row.id,
         name=row.name,
