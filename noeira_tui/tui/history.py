@@ -17,17 +17,13 @@ class History:
         self._visits: list[Visit] = []
         self._at = -1
 
-    @property
-    def can_go_back(self) -> bool:
-        return self._at > 0
+    def leads_back(self, here: Visit | None) -> bool:
+        """Whether there is anything to go back to from `here`."""
+        return self._at > 0 or (self._at == 0 and here is not None and self._visits[0] != here)
 
     @property
-    def has_any(self) -> bool:
-        """Whether anything was visited."""
-        return bool(self._visits)
-
-    @property
-    def can_go_forward(self) -> bool:
+    def leads_forward(self) -> bool:
+        """Whether one went back before."""
         return self._at < len(self._visits) - 1
 
     def visit(self, visit: Visit) -> None:
@@ -37,9 +33,20 @@ class History:
         self._visits = [*self._visits[: self._at + 1], visit][-MAX_VISITS:]
         self._at = len(self._visits) - 1
 
-    def step(self, by: int) -> Visit | None:
-        """Where one was before (-1) or after (1); None when there is nothing."""
-        if not 0 <= self._at + by < len(self._visits):
+    def back(self, here: Visit | None) -> Visit | None:
+        """Where one was before; None when there is nothing. Who strayed from what was visited returns to that first."""
+        if self._at >= 0 and here is not None and self._visits[self._at] != here:
+            if self.leads_forward:
+                return self._visits[self._at]
+            self.visit(here)
+        if self._at <= 0:
             return None
-        self._at += by
+        self._at -= 1
+        return self._visits[self._at]
+
+    def forward(self) -> Visit | None:
+        """Where one was before going back; None when there is nothing."""
+        if not self.leads_forward:
+            return None
+        self._at += 1
         return self._visits[self._at]

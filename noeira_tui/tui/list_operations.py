@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from noeira_tui.overview.picture import ProjectView, RecordingView
 from noeira_tui.tui import details
 from noeira_tui.tui.board import PANES
+from noeira_tui.tui.history import Visit
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.thing_rows import Order
 
@@ -31,8 +32,8 @@ class ListOperations:
             "back": self._back,
             "sort": self._sort,
             "jump": self._jump,
-            "previous_visit": partial(self._visit, -1),
-            "next_visit": partial(self._visit, 1),
+            "previous_visit": self._go_back,
+            "next_visit": self._go_forward,
             "page_down": lambda: screen.list.move_by(screen.list.page()),
             "page_up": lambda: screen.list.move_by(-screen.list.page()),
             "fold": partial(self._fold, True),
@@ -79,16 +80,23 @@ class ListOperations:
 
         screen.app.push_screen(JumpScreen(tuple(found)), chosen)
 
-    def _visit(self, by: int) -> None:
+    def _go_back(self) -> None:
         screen = self._screen
-        if by < 0 and not screen.history.can_go_forward:
-            # Where one is now is what the way forward leads to.
-            screen.note_visit()
-        visit = screen.history.step(by)
+        visit = screen.history.back(screen.here)
         while visit is not None and not screen.reveal(*visit):
-            visit = screen.history.step(by)
+            visit = screen.history.back(visit)
+        self._tell_when_gone(visit)
+
+    def _go_forward(self) -> None:
+        screen = self._screen
+        visit = screen.history.forward()
+        while visit is not None and not screen.reveal(*visit):
+            visit = screen.history.forward()
+        self._tell_when_gone(visit)
+
+    def _tell_when_gone(self, visit: Visit | None) -> None:
         if visit is None:
-            screen.tell("It is not here any more.", severity="warning")
+            self._screen.tell("What you were at is not here any more.", severity="warning")
 
     def _sort(self) -> None:
         screen = self._screen

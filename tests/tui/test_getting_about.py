@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,12 +12,33 @@ from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.records import JobState, Request
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS
+from noeira_tui.tui.history import History
 from noeira_tui.tui.job_rows import job_rows, paint_job
 from noeira_tui.tui.modals.jump import JumpScreen, labels
 from noeira_tui.tui.pace import Pace, sparkline
 from noeira_tui.tui.rows import Place, columns_of
+from noeira_tui.tui.telling import Telling
 from tests.tui.driving import NARROW, driving
 from tests.tui.fake_box import NOW, FakeBox, digest, job, sample_jobs
+
+
+def test_going_back_and_forward_is_like_a_browsers() -> None:
+    history = History()
+    a, b, c, d = ((Place.CATALOG, key) for key in "abcd")
+    assert not history.leads_back(a)
+    assert history.back(a) is None
+    for visit in (a, a, b):
+        history.visit(visit)
+    assert history.leads_back(b)
+    # From somewhere else, what was visited last comes first; and there is a way forward to where one was.
+    assert history.back(c) == b
+    assert history.back(b) == a
+    assert history.back(a) is None
+    assert [history.forward(), history.forward(), history.forward()] == [b, c, None]
+    assert history.back(c) == b
+    assert history.back(d) == b, "who strayed returns first"
+    history.visit(d)
+    assert history.forward() is None, "going somewhere new forgets what lay ahead"
 
 
 def test_no_label_is_the_beginning_of_another() -> None:
@@ -205,3 +227,13 @@ async def test_the_end_of_a_job_rings_when_that_is_wanted(how: str | None, rung:
         box.set_jobs(replace(running, state=JobState.DONE))
         await app.until(lambda: "pull g1-walk-v2: done" in app.toasts())
         assert len(bells) == rung
+
+
+def test_a_notification_holds_nothing_that_a_terminal_obeys() -> None:
+    written: list[str] = []
+    driver = SimpleNamespace(write=written.append)
+    screen = SimpleNamespace(app=SimpleNamespace(is_headless=False, _driver=driver, bell=lambda: None))
+    telling = Telling(screen, SYMBOLS)  # type: ignore[arg-type]  # as much of a screen as it takes
+    telling.notify_end("pull a\x07b\x1b]0;x: done", "osc9")
+    telling.notify_end("pull c: done", "off")
+    assert written == ["\x1b]9;pull a\\x07b\\x1b]0;x: done\x07"]

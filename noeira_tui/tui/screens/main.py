@@ -15,7 +15,7 @@ from noeira_tui.tui.actions import BY_ID, Group, Situation, bindings
 from noeira_tui.tui.background import Background
 from noeira_tui.tui.board import PANES, Board
 from noeira_tui.tui.frugal import be_frugal
-from noeira_tui.tui.history import History
+from noeira_tui.tui.history import History, Visit
 from noeira_tui.tui.messages import (
     ErrandDone,
     ErrandFailed,
@@ -160,15 +160,20 @@ class MainScreen(Screen[None]):
             packs_to_fetch=len(self.board.packs_to_fetch()),
             doing=self.background.doing,
             does_it_here=self.background.is_at(self.place),
-            can_go_back=self.history.can_go_back or (self.history.has_any and row is not None),
-            can_go_forward=self.history.can_go_forward,
+            can_go_back=self.history.leads_back(self.here),
+            can_go_forward=self.history.leads_forward,
         )
+
+    @property
+    def here(self) -> Visit | None:
+        """What is highlighted, as a visit; None for nothing."""
+        row = self.current
+        return None if row is None or row.is_heading else (self.place, row.key)
 
     def note_visit(self) -> None:
         """Remember the highlighted thing as one that was visited."""
-        row = self.current
-        if row is not None and not row.is_heading:
-            self.history.visit((self.place, row.key))
+        if self.here is not None:
+            self.history.visit(self.here)
 
     def reveal(self, place: Place, key: str) -> bool:
         """Highlight a row wherever it is: unfolds its project, clears a filter that hides it. False when it is gone."""
