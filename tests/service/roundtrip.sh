@@ -73,6 +73,49 @@ while read -r row; do
 done < files
 cmp episode.parquet pulled/data/episode.parquet
 
+# a definition file: compare and swap by digest
+printf 'robot = so101\n# %s\n' "$name" > project.kv
+body="{\"path\":\"project.kv\",$(facts project.kv),\"base_sha256\":null}"
+curl -fsS -T project.kv "$(api POST "/projects/$name/files/presign" "$body" | field upload_url)"
+api POST "/projects/$name/files/complete" "$body" > /dev/null
+first=$(digest project.kv)
+[ "$(api GET "/projects/$name/files" | field sha256)" = "$first" ]
+echo changed >> project.kv
+stale="{\"path\":\"project.kv\",$(facts project.kv),\"base_sha256\":null}"
+conflict=$(curl -sS -w '%{http_code}' -H "Authorization: Bearer $NOEIRA_CLOUD_API_KEY" -H 'Content-Type: application/json' \
+    --data-binary "$stale" "$url/projects/$name/files/presign")
+[ "$(printf %s "$conflict" | field current_sha256)" = "$first" ]
+case $conflict in *409) ;; *) exit 1 ;; esac
+
+# what the service says it has beyond the protocol: revisions, batches, pages
+for extension in revisions batch pages filename multipart-key; do
+    curl -fsS "$url/" | grep -q "\"$extension\""
+done
+api GET "$recording/revisions" | grep -q '"revision":1' # completing info.json committed the first
+one="{\"files\":{\"meta/info.json\":\"$(digest info.json)\"},\"n_episodes\":1,\"n_frames\":100}"
+api POST "$recording/revisions" "$one" | grep -q '"revision":2'
+api POST "$recording/revisions" "$one" | grep -q '"revision":2' # safe to repeat
+api GET "$recording/files?revision=1" | grep -q data/episode.parquet
+api POST "$recording/revisions/1/restore" | grep -q '"revision":3'
+missing="{\"files\":{\"meta/info.json\":\"$first$first\"}}"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' -X POST -H "Authorization: Bearer $NOEIRA_CLOUD_API_KEY" \
+    -H 'Content-Type: application/json' --data-binary "$missing" "$url$recording/revisions")" = 422 ]
+printf 'batch of %s' "$name" > batched
+batch="{\"files\":[{\"path\":\"meta/info.json\",$(facts info.json)},{\"path\":\"data/batched\",$(facts batched)}]}"
+offered=$(api POST "$recording/files/batch" "$batch")
+printf %s "$offered" | grep -q '"unchanged":true'
+curl -fsS -T batched "$(printf %s "$offered" | field upload_url)"
+[ "$(api POST "$recording/files/complete-batch" "$batch" | grep -o '"status":"ready"' | wc -l)" -eq 2 ]
+pages=0 after=
+while :; do
+    curl -fsS -D headers -o page -H "Authorization: Bearer $NOEIRA_CLOUD_API_KEY" \
+        "$url$recording/files?revision=working&limit=1&after=$after"
+    pages=$((pages + 1))
+    after=$(tr -d '\r' < headers | sed -n 's/^[Xx]-[Nn]ext-[Aa]fter: //p')
+    [ -n "$after" ] || break
+done
+[ "$pages" -eq 4 ]
+
 # gone again
 [ "$(status DELETE "/datasets/$name-v1")" = 204 ]
 [ "$(status GET "/datasets/$name-v1")" = 404 ]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -277,3 +278,32 @@ def test_a_store_on_every_address_is_named_as_the_client_reached_us(tmp_path: Pa
             assert fetch(url) == b"data"
     finally:
         service.kill()
+
+
+def test_a_request_in_flight_is_finished_before_the_service_ends(running: ServeProcess) -> None:
+    address = urlsplit(running.url)
+    body = b'{"name":"late","version":"v1"}'
+    lines = ["POST /datasets HTTP/1.1", "Host: x", f"Authorization: Bearer {running.key}"]
+    head = "\r\n".join([*lines, "Content-Type: application/json", f"Content-Length: {len(body)}", "", ""])
+    with socket.create_connection((address.hostname or "", address.port or 80), timeout=15) as connection:
+        connection.sendall(head.encode() + body[:10])
+        until(lambda: "noeira_requests_in_flight 2" in httpx.get(f"{running.url}/metrics").text, "the request is there")
+        running.process.send_signal(signal.SIGTERM)
+
+        def refuses() -> bool:
+            try:
+                httpx.get(f"{running.url}/healthz", timeout=1)
+            except httpx.TransportError:
+                return True
+            return False
+
+        until(refuses, "nobody new is let in")
+        connection.sendall(body[10:])
+        assert connection.recv(65536).startswith(b"HTTP/1.1 201")
+    assert running.process.wait(15) == 0
+    again = start(running.data_dir)
+    try:
+        with Caller(again.url, again.key) as call:
+            assert [row["id"] for row in call.get("/datasets").json()] == ["late-v1"]
+    finally:
+        again.kill()
