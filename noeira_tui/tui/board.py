@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.states import TO_FETCH, State
-from noeira_tui.tui.filtering import kept_rows
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.headline import TITLES
 from noeira_tui.tui.job_rows import job_rows, listed_jobs
@@ -229,6 +228,8 @@ class Board:
         rows, needle = self.all_rows(place), self.filters.get(place, "")
         if not needle:
             return rows
+        from noeira_tui.tui.filtering import kept_rows  # not for the first paint
+
         known = self._filtered.get(place)
         if known is None or known[0] is not rows or known[1] != needle:
             known = self._filtered[place] = (rows, needle, kept_rows(rows, needle))

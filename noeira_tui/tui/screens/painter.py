@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.tui import headline, job_rows
 from noeira_tui.tui.board import PANES
-from noeira_tui.tui.filtering import parse_filter
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.headline import TitleStyle
 from noeira_tui.tui.rows import Columns, Place, Row
@@ -92,6 +91,8 @@ class Painter:
         pieces: list[Piece] = []
         needle = self._screen.board.filters.get(place, "")
         if needle:
+            from noeira_tui.tui.filtering import parse_filter
+
             glyphs = self._screen.board.glyphs
             shown, whole = len(self._screen.board.rows(place)), len(self._screen.board.all_rows(place))
             pieces += [("/", "accent"), (cut(clean(needle, glyphs), 24, glyphs), "strong")]
