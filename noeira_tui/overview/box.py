@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import ConfigError, NoeiraError, PackError, StateError
-from noeira_tui.core.paths import require_segments
+from noeira_tui.core.paths import is_file, require_segments
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import URL, Settings
 from noeira_tui.core.statedb import StateDb
@@ -270,6 +270,9 @@ class Box:
             return "No service is configured."
         if not view.here:
             return "It is not on this box: there is nothing to send."
+        definition = self.settings.projects_dir / view.project / "project.kv"
+        if not is_file(definition):
+            return f"Its project has no project.kv yet; one line in {definition} will do, such as description=…"
         return None
 
     def _packs_to_fetch(self) -> tuple[PackStatus, ...]:

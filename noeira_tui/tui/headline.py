@@ -74,10 +74,13 @@ def service(view: ServiceView, glyphs: Glyphs) -> Line:
     return ((host, ""), (f" {glyphs.bullet} {_trouble(view, glyphs)}", "trouble"))
 
 
+_OFFLINE = "offline"
+
+
 def _trouble(view: ServiceView, glyphs: Glyphs) -> str:
     """What is wrong with the service in a word or two: no answer is `offline`, a refusal is named."""
     title = clean(view.error_title or "", glyphs)
-    return "offline" if title in {"", UnreachableError.title} else title[:1].lower() + title[1:]
+    return _OFFLINE if title in {"", UnreachableError.title} else title[:1].lower() + title[1:]
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,9 @@ def banner(view: ServiceView, now: float, glyphs: Glyphs) -> tuple[Line, ...]:
     error = clean((view.error or "no answer").rstrip("."), glyphs)
     trouble = _trouble(view, glyphs)
     hint: tuple[Line, ...] = (((clean(view.hint, glyphs), "faint"),),) if view.hint else ()
+    if trouble != _OFFLINE:
+        # It answered, and will not answer otherwise to this address and key.
+        hint = (*hint, (("S", "accent"), (" gives another key or address", "quiet")))
     if view.answer_at is None:
         return (((f"{glyphs.warn} {trouble}: ", "trouble"), (error, "quiet")), *hint)
     age = f", as of {figures.ago(view.answer_at, now)}"

@@ -23,6 +23,14 @@ from tests.support.waiting import until
 from tests.tui.fake_box import recording
 
 
+@pytest.fixture(autouse=True)
+def lab(root: Path) -> None:
+    """The project that the recordings are of."""
+    folder = root / "projects" / "lab"
+    folder.mkdir(parents=True)
+    (folder / "project.kv").write_text("description=a lab\n")
+
+
 @pytest.mark.parametrize(
     ("state", "pull", "push"),
     [
@@ -46,6 +54,13 @@ def test_a_recording_is_moved_only_where_that_makes_sense(
     for refusal, expected in ((box.can_pull_recording(view), pull), (box.can_push_recording(view), push)):
         assert refusal is None if expected is None else expected in (refusal or "")
     assert (box.can_watch(view) is None) is view.here
+
+
+def test_a_recording_without_a_project_definition_says_what_to_write(connected: Settings) -> None:
+    box, view = Box(connected), recording("other", "arm", State.LOCAL, 3)
+    for told in (box.can_push_recording(view), box.can_watch(view)):
+        assert "project.kv" in (told or "")
+        assert "description=" in (told or "")
 
 
 def test_without_a_service_nothing_is_sent(root: Path) -> None:

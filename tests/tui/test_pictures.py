@@ -131,6 +131,7 @@ async def test_a_title_keeps_its_capitals() -> None:
     refused = replace(offline(None), error_title="Wrong API key", error="401 Invalid API key")
     async with driving(FakeBox(picture=overview(service=refused))) as app:
         await app.until(lambda: "wrong API key" in app.screen_text())
+        assert "S gives another key or address" in app.screen_text()
 
 
 async def test_jobs_that_cannot_be_read_are_not_called_none() -> None:
