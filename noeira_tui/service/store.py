@@ -238,7 +238,7 @@ class ObjectStore:
                 connection.close()
                 # The store may have closed an idle connection; every call here can be repeated.
                 if reused:
-                    connection, reused = _connect(self._address), False
+                    connection, reused = connect(self._address), False
                     continue
                 raise StoreError(
                     f"The object store at {self.endpoint} gave no answer: {type(err).__name__}: {err}.",
@@ -251,7 +251,7 @@ class ObjectStore:
         try:
             return self._idle.get_nowait(), True
         except queue.Empty:
-            return _connect(self._address), False
+            return connect(self._address), False
 
     def _give_back(self, connection: http.client.HTTPConnection, closing: bool) -> None:
         if closing:
@@ -279,7 +279,8 @@ class _Counted:
         return b""
 
 
-def _connect(address: SplitResult) -> http.client.HTTPConnection:
+def connect(address: SplitResult) -> http.client.HTTPConnection:
+    """A connection to a store, not opened yet."""
     host = address.hostname or ""
     if address.scheme == "https":
         return http.client.HTTPSConnection(host, address.port, timeout=_TIMEOUT_S, context=ssl.create_default_context())

@@ -14,6 +14,7 @@ from noeira_tui.service.objectstore import EmbeddedStore
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.sockets import http_address
 from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.storeprobe import warn_of_copies
 
 
 @contextmanager
@@ -31,6 +32,7 @@ def running_store(
             store.make_bucket()
         except StoreError as err:
             raise ConfigError(err.message, title="Object store", hint=err.hint) from err
+        warn_of_copies(store)
         yield None, store
         store.close()
         return

@@ -14,9 +14,12 @@ import pytest
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.presign import object_url
+from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.storeprobe import warn_of_copies
 from tests.support.service_client import Caller
-from tests.support.service_fixture import OutsideStore, running_service
+from tests.support.service_fixture import OutsideStore, RunningService, running_service
 from tests.support.service_minio import DOMAIN, KEYS, Minio
+from tests.support.service_process import until
 
 
 @pytest.fixture
@@ -78,6 +81,30 @@ def test_only_so_large_objects_are_read_to_learn_their_digest(tmp_path: Path, mi
                 registered = call.register(f"walker-{size}")
                 anyone.put(registered["upload_url"], content=b"y" * size)
                 assert call.complete(registered["id"], data).status_code == status
+
+
+def test_a_store_whose_upload_urls_copy_objects_is_told_from_one_whose_do_not(
+    tmp_path: Path, minio: Minio, catalog: RunningService, caplog: pytest.LogCaptureFixture
+) -> None:
+    outside = OutsideStore(minio.endpoint, KEYS, bucket="probed")
+    with running_service(tmp_path, outside=outside) as service:
+        assert warn_of_copies(service.store)
+        assert "copy any object" in caplog.text
+        until(lambda: service.stored() == {}, "the probe leaves nothing")
+    caplog.clear()
+    assert not warn_of_copies(catalog.store)
+    assert caplog.text == ""
+
+
+def test_a_store_that_fails_while_it_is_tried_is_not_judged(
+    catalog: RunningService, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise StoreError("gone")
+
+    monkeypatch.setattr(ObjectStore, "write", gone)
+    assert not warn_of_copies(catalog.store)
+    assert "could not be tried" in caplog.text
 
 
 def test_the_embedded_store_has_one_style() -> None:
