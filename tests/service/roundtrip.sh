@@ -111,7 +111,7 @@ while :; do
     curl -fsS -D headers -o page -H "Authorization: Bearer $NOEIRA_CLOUD_API_KEY" \
         "$url$recording/files?revision=working&limit=1&after=$after"
     pages=$((pages + 1))
-    after=$(tr -d '\r' < headers | sed -n 's/^[Xx]-[Nn]ext-[Aa]fter: //p')
+    after=$(tr -d '\r' < headers | awk 'tolower($1) == "x-next-after:" { print $2 }')
     [ -n "$after" ] || break
 done
 [ "$pages" -eq 4 ]
