@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +40,11 @@ class Placed:
 class Installer:
     """Installs one pack. Only for the holder of the claim on its destination."""
 
-    def __init__(self, pack: Pack, installs: Installs, cancel: CancelToken) -> None:
+    def __init__(
+        self, pack: Pack, installs: Installs, cancel: CancelToken, room_for: Callable[[Path, int], None]
+    ) -> None:
+        """`room_for` is asked before bytes are copied to a folder's file system, and raises when they do not fit."""
+        self._room_for = room_for
         self._pack = pack
         self._installs = installs
         self._cancel = cancel
@@ -169,10 +173,16 @@ class Installer:
         return True
 
     def _fill(self, staged: Path, wanted: Sequence[Wanted], entry: Entry, placer: Placer) -> None:
+        self._check_room(staged, entry, wanted)
         self._make_folders(staged, wanted, entry.contents.folders)
         for file in wanted:
             self._cancel.check()
             placer.place(file, f"{staged}/{file.path}")
+
+    def _check_room(self, folder: Path, entry: Entry, files: Sequence[Wanted]) -> None:
+        """Ask for room where nothing can be linked."""
+        if folder.stat().st_dev != entry.tree.stat().st_dev:
+            self._room_for(folder, sum(file.size_bytes for file in files))
 
     def _clear(self, old: Path, known: Known, ours: frozenset[str] = frozenset()) -> None:
         """Remove an old tree; what appeared in it meanwhile and is none of ours goes to the new one."""
@@ -196,6 +206,7 @@ class Installer:
     def _one_by_one(self, install: Install, entry: Entry, plan: Comparison, placer: Placer) -> None:
         self._installs.begin(Move(install))
         self._dest.mkdir(parents=True, exist_ok=True)
+        self._check_room(self._dest, entry, (*plan.place, *plan.replace))
         blocking = _blocking(plan.remove, plan.place)
         for path in blocking:
             self._remove(path)

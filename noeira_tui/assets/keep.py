@@ -51,34 +51,37 @@ def list_cache(cache: PackCache, installs: Installs) -> tuple[CachedPack, ...]:
     return (*sorted(packs, key=lambda pack: pack.last_used_at), *leftovers)
 
 
-def prune(cache: PackCache, installs: Installs, chosen: Sequence[CachedPack], cancel: CancelToken) -> int:
-    """Remove what was listed and still may go; the bytes that were freed.
+def prune(
+    cache: PackCache, installs: Installs, chosen: Sequence[CachedPack], cancel: CancelToken
+) -> tuple[CachedPack, ...]:
+    """Remove what was listed and still may go; what was removed.
 
     What another process is at work on is left alone, and everything is looked at again under its claim.
     """
-    freed = 0
+    removed: list[CachedPack] = []
     for pack in chosen:
         if not pack.may_go:
             continue
         cancel.check()
         with holding(cache.claims, pack.sha256, cancel, wait=False) as held:
-            if held:
-                freed += _remove(cache, installs, pack)
-    return freed
+            if held and _remove(cache, installs, pack):
+                removed.append(pack)
+    return tuple(removed)
 
 
-def _remove(cache: PackCache, installs: Installs, pack: CachedPack) -> int:
+def _remove(cache: PackCache, installs: Installs, pack: CachedPack) -> bool:
+    """Whether it could go."""
     if pack.is_leftover:
         if pack.path.is_dir() and not pack.path.is_symlink():
             shutil.rmtree(pack.path, ignore_errors=True)
         else:
             pack.path.unlink(missing_ok=True)
-        return pack.size_bytes
+        return True
     entry = cache.load(pack.sha256)
     if entry is None or not _look(cache, entry, installs.all().values(), held=True).may_go:
-        return 0
+        return False
     cache.remove(pack.sha256)
-    return pack.size_bytes
+    return True
 
 
 def _look(cache: PackCache, entry: Entry, installs: Iterable[Install], *, held: bool = False) -> CachedPack:

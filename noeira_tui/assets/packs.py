@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noeira_tui.assets.cache import PackCache
 from noeira_tui.assets.compare import settle
+from noeira_tui.assets.discover import MANIFEST_NAME
 from noeira_tui.assets.facts import BrokenPack, Pack
-from noeira_tui.assets.records import Installs, real_dest
+from noeira_tui.assets.records import Install, Installs, real_dest
 from noeira_tui.assets.status import PackStatus, declared_packs, pack_status
 from noeira_tui.core.errors import StateError
 from noeira_tui.core.progress import CancelToken, Progress
@@ -40,14 +41,14 @@ class Packs:
 
     def declared(self, filter_text: str = "") -> tuple[Pack | BrokenPack, ...]:
         """The packs declared below the root whose manifest's path contains `filter_text`, sound and broken ones."""
-        return declared_packs(self.settings.root, filter_text=filter_text, skip=self._skipped())[0]
+        return self._declared(filter_text, self.installs.all())
 
     def states(self, filter_text: str = "") -> tuple[PackStatus, ...]:
         """The state of each of them; no installed file is opened. Never raises."""
         noted, moves = self.installs.all(), self.installs.moves()
         return tuple(
             self._with_cache(pack_status(pack, noted.get(real_dest(pack.dest)), moves.get(real_dest(pack.dest))))
-            for pack in self.declared(filter_text)
+            for pack in self._declared(filter_text, noted)
         )
 
     def verify(
@@ -120,11 +121,19 @@ class Packs:
         shared = () if self.shared is None else list_cache(self.shared, self.installs)
         return (*list_cache(self.cache, self.installs), *shared)
 
-    def prune(self, chosen: Sequence[CachedPack], cancel: CancelToken | None = None) -> int:
-        """Remove what nobody uses of what was listed; the bytes freed. Raises PackError, CancelledError."""
+    def prune(self, chosen: Sequence[CachedPack], cancel: CancelToken | None = None) -> tuple[CachedPack, ...]:
+        """Remove what nobody uses of what was listed; what was removed. Raises PackError, CancelledError."""
         from noeira_tui.assets.keep import prune
 
         return prune(self.cache, self.installs, chosen, cancel or CancelToken())
+
+    def _declared(self, filter_text: str, noted: Mapping[Path, Install]) -> tuple[Pack | BrokenPack, ...]:
+        """What is declared. An `assets.kv` that came with an installed pack is a file of that pack, no declaration:
+        else a pack could make this box fetch, with this box's tokens, whatever it names."""
+        came = {
+            install.dest / path for install in noted.values() for path in install.paths if path.endswith(MANIFEST_NAME)
+        }
+        return declared_packs(self.settings.root, filter_text=filter_text, skip=self._skipped(), ignore=came)[0]
 
     def _chosen(self, filter_text: str, chosen: Collection[PackKey] | None) -> tuple[Pack | BrokenPack, ...]:
         packs = self.declared(filter_text)

@@ -160,7 +160,9 @@ class _Pull:
         file_name = _file_name(pack)
         cache.prepare()
         with claimed(cache.claims, dest_claim(str(real_dest(pack.dest))), cancel):
-            installer = Installer(pack, self._p.installs, cancel)
+            ledger = self._p.context.ledger
+            room_for = lambda folder, size_bytes: require_space(folder, size_bytes, ledger)  # noqa: E731
+            installer = Installer(pack, self._p.installs, cancel, room_for)
             installer.recover()
             if not self._force and self._settled(pack):
                 return Placed(0, 0)
@@ -189,7 +191,8 @@ class _Pull:
                 f"{pack.title} is one file, and its url names none to install it as.",
                 hint=f"See {pack.manifest}, line {pack.line}.",
             )
-        placed = installer.install(entry, file_name, force=self._force, twin=twin)
+        with _explained(real_dest(pack.dest).parent):
+            placed = installer.install(entry, file_name, force=self._force, twin=twin)
         self._p.cache.touch(entry)
         return placed
 
@@ -300,12 +303,12 @@ def _file_name(pack: Pack) -> str:
 
 
 @contextmanager
-def _explained(cache_folder: Path) -> Iterator[None]:
-    """Say what a failed system call means."""
+def _explained(folder: Path) -> Iterator[None]:
+    """Say what a failed system call means; `folder` is where it was to write."""
     try:
         yield
     except OSError as err:
         if err.errno in FULL:
-            raise disk_full(cache_folder, 0) from err
+            raise disk_full(folder, 0) from err
         name = f"{err.filename}: " if err.filename else ""
         raise PackError(f"{name}{err.strerror or err}.", hint="Check the folder's permissions and its disk.") from err

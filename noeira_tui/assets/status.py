@@ -63,19 +63,26 @@ class PacksVerified:
 
 
 def declared_packs(
-    root: Path, *, filter_text: str = "", skip: Collection[Path] = ()
+    root: Path, *, filter_text: str = "", skip: Collection[Path] = (), ignore: Collection[Path] = ()
 ) -> tuple[tuple[Pack | BrokenPack, ...], bool]:
     """Every pack declared below `root` in the order of files and lines, and whether the whole tree was looked at.
 
     `filter_text` keeps the packs whose manifest's path below the root contains it; overlaps are still looked for among
-    all of them. Nothing is raised: what cannot be read is a broken pack that says so.
+    all of them. `ignore` names files, resolved, that are no declarations. Nothing is raised: what cannot be read is a
+    broken pack that says so.
     """
     found = find_manifests(root, skip=skip)
-    manifests: tuple[Manifest, ...] = without_overlaps(tuple(read_manifest(path) for path in found.manifests))
+    manifests: tuple[Manifest, ...] = without_overlaps(
+        tuple(read_manifest(path) for path in found.manifests if not _is_among(path, ignore))
+    )
     packs = tuple(
         pack for manifest in manifests if filter_text in str(manifest.path.relative_to(root)) for pack in manifest.packs
     )
     return packs, found.is_complete
+
+
+def _is_among(path: Path, paths: Collection[Path]) -> bool:
+    return bool(paths) and Path(os.path.realpath(path)) in paths
 
 
 def pack_states(

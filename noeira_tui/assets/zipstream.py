@@ -19,6 +19,7 @@ from noeira_tui.core.errors import ArchiveError
 _PIECE_BYTES = 1 << 20
 _MAX_LINK_BYTES = 4096
 _UNIX = 3
+_UTF8 = 0x800
 # Anything else either has no bound on the memory it takes, or is not read by the standard library.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2})
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, struct.error, ValueError)
@@ -53,8 +54,7 @@ def _pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    # The name as it is written, not as the library made it presentable.
-    name = info.orig_filename
+    name = _name(info)
     if info.flag_bits & 0x41:
         raise refused(name, "it is encrypted")
     if info.compress_type not in _METHODS:
@@ -74,6 +74,18 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
         mtime_ns=_time_ns(info),
         target=target,
     )
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """The name as it is written, not as the library made it presentable.
+
+    The library reads names without the flag for UTF-8 as code page 437, but Unix tools write them as they are on disk
+    (Info-ZIP adds the same name as field 0x7075, for those who read the flag only).
+    """
+    name = info.orig_filename
+    if info.flag_bits & _UTF8 or name.isascii() or info.create_system != _UNIX:
+        return name
+    return name.encode("cp437").decode("utf-8", "surrogateescape")
 
 
 def _kind(name: str, mode: int) -> MemberKind:

@@ -20,6 +20,7 @@ from noeira_tui.core.errors import CancelledError, ConfigError, PackError
 from noeira_tui.core.paths import SEGMENT_RULE, absolute, is_segment
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import show_duration, show_size
+from noeira_tui.core.settings import API_KEY, URL
 from noeira_tui.core.states import FAILS_CHECK, TO_FETCH, State, trouble_rank
 
 if TYPE_CHECKING:
@@ -162,6 +163,10 @@ def pack(
     for what, text in (("name", name), ("version", version)):
         if not is_segment(text):
             raise ConfigError(f"The {what} {text!r} cannot be used.", hint=f"A {what} is {SEGMENT_RULE}.")
+    if push:
+        # What a push lacks is told before a large folder is packed.
+        cli.settings.require(URL)
+        cli.settings.require(API_KEY)
     progress, cancel = Progress(), CancelToken()
     with stoppable(cancel), livebar.shown(cli.output, f"pack {name}@{version}", progress):
         made = make_pack(
@@ -296,9 +301,11 @@ def _prune(cli: Cli, packs: Packs, held: Sequence[CachedPack], *, yes: bool) -> 
         cli.output.warn(f"Remove {len(going)} {things} that nothing uses, {show_size(size)}? Type yes: ")
         if sys.stdin.readline().strip() != "yes":
             raise CancelledError("Nothing was removed.", title="Not confirmed")
-    freed = packs.prune(going)
+    removed = packs.prune(going)
+    freed = sum(item.size_bytes for item in removed)
     if cli.output.json:
-        cli.output.data({"removed": [item.sha256 for item in going], "bytes_freed": freed})
+        cli.output.data({"removed": [item.sha256 for item in removed], "bytes_freed": freed})
     else:
-        cli.output.line(f"{show_size(freed)} freed, {len(held) - len(going)} kept." if going else "Nothing to remove.")
+        kept = len(held) - len(removed)
+        cli.output.line(f"{show_size(freed)} freed, {kept} kept." if going else "Nothing to remove.")
     return 0

@@ -37,8 +37,6 @@ class AssetsVerify:
         packs = Packs(work.settings, warn=lambda err: work.say(str(err)))
         wanted = {(manifest, title) for manifest, title in self.packs}
         found = packs.verify(chosen=wanted, progress=work.progress, cancel=work.cancel)
-        for status in found:
-            work.say(f"{status.title}: {status.state}{f': {status.detail}' if status.detail else ''}")
         return PacksVerified(tuple(replace(one, problems=one.problems[:MAX_PROBLEMS]) for one in found))
 
     def spec(self, settings: Settings) -> JobSpec:

@@ -85,7 +85,7 @@ class Space:
         """Remove that, unless somebody uses it by now; the bytes freed. Raises PackError."""
         from noeira_tui.assets.packs import Packs
 
-        return Packs(self._settings).prune(chosen)
+        return sum(pack.size_bytes for pack in Packs(self._settings).prune(chosen))
 
     def old_jobs(self) -> OldJobs:
         """The jobs that are over and done with. Raises StateError."""

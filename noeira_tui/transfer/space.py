@@ -38,8 +38,9 @@ def disk_full(folder: Path, remaining_bytes: int) -> DiskFullError:
     except OSError:
         free = 0
     missing = max(1, remaining_bytes - free)
+    count = f": {missing:,} bytes are missing" if remaining_bytes > 0 else ""
     return DiskFullError(
-        f"No room left in {folder}: {missing:,} bytes are missing.",
+        f"No room left in {folder}{count}.",
         missing_bytes=missing,
         hint="What was transferred is kept; make room and run it again to go on.",
     )

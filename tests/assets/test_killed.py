@@ -259,3 +259,26 @@ def test_a_full_disk(root: Path, tmp_path: Path, server: PackServer, monkeypatch
         assert [one.state for one in packs.states()] == [State.CURRENT]
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.root
+def test_a_full_disk_at_the_destination(packs: Packs, root: Path, cache: Path, server: PackServer) -> None:
+    """Where nothing can be linked, room is asked for before the first file is copied, and the right place is named."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to mount a small file system")
+    data = declare_version(root, server, {"a": b"x", "big": os.urandom(3 << 20)}, "v1")
+    place = root / "env"
+    manifest = (place / "assets.kv").read_bytes()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        (place / "assets.kv").write_bytes(manifest)
+        with pytest.raises(PacksFailedError, match=f"Disk full: {place}.* needs 3,145,729 bytes more and has"):
+            packs.pull()
+        assert [path.name for path in place.iterdir()] == ["assets.kv"]
+        subprocess.run(["mount", "-o", "remount,size=8m", str(place)], check=True)
+        done = packs.pull()
+        assert (done.packs[0].copied, done.bytes_transferred) == (2, 0)
+        assert (cache / "packs" / sha256(data)).exists()
+    finally:
+        subprocess.run(["umount", str(place)], check=True)

@@ -489,7 +489,7 @@ def test_the_cache_is_listed_and_pruned(packs: Packs, root: Path, cache: Path, s
     packs.pull()
     (held,) = packs.cached()
     assert (held.used_by, held.titles, held.may_go) == ((root / "env/assets",), ("libero@v1",), False)
-    assert packs.prune(packs.cached()) == 0
+    assert packs.prune(packs.cached()) == ()
     (root / "kept.stl").hardlink_to(root / "env/assets/meshes/base.stl")
     for path in (root / "env/assets").rglob("*.*"):
         path.unlink()
@@ -499,7 +499,10 @@ def test_the_cache_is_listed_and_pruned(packs: Packs, root: Path, cache: Path, s
     (cache / "archives" / f"{'cd' * 32}.part").write_bytes(b"half")
     held_now = packs.cached()
     assert [one.is_leftover for one in held_now] == [False, True]
-    assert packs.prune(held_now) >= sum(map(len, MESHES.values()))
+    removed = packs.prune(held_now)
+    assert sum(one.size_bytes for one in removed) >= sum(map(len, MESHES.values()))
+    # What was listed and is gone meanwhile is not said to be removed once more.
+    assert not any(one.sha256 == sha256(data) for one in packs.prune([one for one in held_now if not one.is_leftover]))
     assert packs.cached() == ()
     assert packs.pull().bytes_transferred == len(data)
 
@@ -542,3 +545,17 @@ def test_a_state_folder_that_cannot_be_used(
     assert tree(root / "env/assets") == dict(MESHES)
     assert states(packs) == [State.UNVERIFIED]
     assert warnings
+
+
+def test_a_declaration_that_came_with_a_pack_declares_nothing(packs: Packs, root: Path, server: PackServer) -> None:
+    """It would overlap with the pack it came with, and could name any host for this box's tokens."""
+    inner = f"pack=inner\nprovider=hf\nurl={server.url('/steal')}\nsha256={'ab' * 32}\ndest=more\n".encode()
+    data = zst(tar_of({"assets.kv": inner, "robots/assets.kv": inner, "mesh.stl": b"m"}))
+    declare(root / "env", stanza(server.put("/outer", data), data))
+    packs.pull()
+    assert [(one.pack, one.state) for one in packs.states()] == [("libero", State.CURRENT)]
+    assert [one.error for one in packs.pull().packs] == [None]
+    assert [path for path, _ in server.seen if "steal" in path] == []
+    # One that the user puts there is a declaration, and overlaps.
+    declare(root / "env/assets/mine", stanza(server.url("/x"), b"x", pack="own"))
+    assert {one.pack: one.state for one in packs.states()} == {"libero": State.INVALID, "own": State.INVALID}

@@ -318,3 +318,13 @@ def test_modes_and_links_of_a_zip(tmp_path: Path) -> None:
     unpacked(raw.getvalue(), tmp_path)
     assert tree(tmp_path / "tree") == {"run": b"#!", "again": b"#!"}
     assert stat.S_IMODE((tmp_path / "tree/run").stat().st_mode) == 0o555
+
+
+def test_names_of_a_zip_that_unix_tools_made(tmp_path: Path) -> None:
+    """They write names as they are on disk, and leave the flag for UTF-8 out."""
+    raw = bytearray(zip_of({"caf\u00e9.stl": b"x", "plain": b"y"}))
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        raw[raw.index(magic) + at + 1] &= ~0x08
+    assert not any(info.flag_bits & 0x800 for info in zipfile.ZipFile(io.BytesIO(raw)).infolist())
+    unpacked(bytes(raw), tmp_path)
+    assert sorted(tree(tmp_path / "tree")) == ["caf\u00e9.stl", "plain"]

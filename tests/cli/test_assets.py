@@ -185,6 +185,14 @@ def test_the_same_files_make_the_same_pack(cli: CommandLine, root: Path, tmp_pat
     assert sha256(Path(first["path"]).read_bytes()) == first["sha256"]
 
 
+def test_what_a_push_lacks_is_told_before_anything_is_packed(cli: CommandLine, root: Path) -> None:
+    (root / "meshes").mkdir()
+    (root / "meshes/a").write_bytes(b"a")
+    ran = cli("assets", "pack", "meshes", "--name", "so101", "--push")
+    assert (ran.code, "NOEIRA_CLOUD_URL" in ran.err) == (2, True)
+    assert not list(root.glob("*.zst*"))
+
+
 def test_a_pack_that_could_not_be_installed_is_not_made(cli: CommandLine, root: Path, tmp_path: Path) -> None:
     folder = meshes(tmp_path / "one", list(MESHES))
     (folder / "README.TXT").write_bytes(b"twice")
