@@ -78,8 +78,13 @@ def test_a_flag_is_up_beyond_its_threshold_only(name: str) -> None:
 
 
 def test_reasons_are_sentences() -> None:
-    assert FLAGS["jerky"].reason(Metrics(ldlj=-27.1)) == "ldlj −27.10 is below −25.00: movements are jerky"
-    assert FLAGS["mostly_static"].reason(Metrics(static_fraction=0.731)).startswith("static_fraction 73.1% is above 50")
+    assert FLAGS["jerky"].reason(Metrics(ldlj=-27.1)) == "ldlj −27.1 is below −25: movements are jerky"
+    assert FLAGS["jerky"].reason(Metrics(ldlj=-25.0001)).startswith("ldlj −25.0001 is below −25:")
+    assert (
+        FLAGS["mostly_static"]
+        .reason(Metrics(static_fraction=0.7312))
+        .startswith("static_fraction 73.12 % is above 50 %")
+    )
     assert "NaN" in FLAGS["nan_in_actions"].reason(Metrics())
     assert set(FLAGS) == {*THRESHOLDS, "nan_in_actions", "nan_in_states"}
 
