@@ -199,11 +199,12 @@ def soak(
     )
     # What is above info.json is whole before info.json is: the truth is noted in the recorder's last step.
     first.step = lambda what: (truths["checkpointing"].note() if what == "meta/info.json" else None, pause(what))[1]
+    troubles = chance.sample(["checkpointing", "lerobot", "service"], 3)
     for episode in range(1, episodes + 1):
         first.record(10 + episode % 7)
         second.record(10 + episode % 5, task=f"task {episode // 20}")
         if episode % trouble_every == 0:
-            what = chance.choice(["checkpointing", "lerobot", "service"])
+            what = troubles[episode // trouble_every % len(troubles)]
             if what == "service":
                 service.stop()
                 port = int(service.url.rsplit(":", 1)[1])
@@ -242,4 +243,4 @@ def assert_mirrored(client: CatalogClient, name: str, folder: Path, log: Path) -
 
 @pytest.mark.slow
 def test_soak_of_200_episodes_with_both_recorders(box: Box) -> None:
-    soak(box, episodes=200, pace_s=0.004, trouble_every=9, look_every=40, seed=4)
+    soak(box, episodes=200, pace_s=0.003, trouble_every=13, look_every=50, seed=4)
