@@ -246,6 +246,15 @@ async def test_a_box_without_a_service_is_asked_once(root: Path, size: tuple[int
         await app.until(lambda: "S connects it to a service later" in app.toasts())
 
 
+async def test_with_a_service_the_ways_are_another_one_or_another_key(connected: Settings) -> None:
+    async with set_up(connected, size=NARROW) as app:
+        await app.press("S")
+        await app.until(lambda: f"This box uses {connected.get(URL)}" in app.screen_text())
+        assert "Go on without" not in app.screen_text()
+        await app.press("enter")
+        await app.until(lambda: isinstance(app.app.focused, Input) and app.app.focused.id == "key")
+
+
 async def test_not_now_asks_again_next_time(root: Path) -> None:
     async with first_run(Settings.load(), NARROW) as app:
         await app.press("escape")

@@ -50,8 +50,8 @@ class Field(Input):
 class ConnectDialog(Dialog[Settings]):
     """Dismissed with the settings after address and key were kept; they counted when they were."""
 
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [dialog_binding("keep_anyway", "keep_anyway")]
-    AUTO_FOCUS = "#url"
 
     def __init__(self, settings: Settings, errands: Errands, glyphs: Glyphs) -> None:
         super().__init__("Connect to a catalog service", glyphs)
@@ -70,6 +70,11 @@ class ConnectDialog(Dialog[Settings]):
         self._asked: Connection | None = None
         self._may_keep: Connection | None = None
         self._done: Settings | None = None
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        # Where there is an address already, it is the key that is wrong or new.
+        (self._key if self._url.value else self._url).focus()
 
     def contents(self) -> Iterable[Widget]:
         for name, widget in (("address", self._url), ("API key", self._key), ("keep both in", self._place)):

@@ -17,7 +17,7 @@ _NAMES = {CONNECT: "Connect to a service", START: "Start one on this box", WITHO
 
 
 class FirstRunDialog(ListDialog[str]):
-    """Dismissed with one of the three ways, None for later.
+    """Dismissed with one of the ways, None for later.
 
     `now` is the service that is configured, empty without one; `start_refusal` is the command that installs what a
     service here needs, None when it is there.
@@ -44,16 +44,16 @@ class FirstRunDialog(ListDialog[str]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.rows_list.styles.height = len(_NAMES)
-        self.rows_list.show(
-            tuple(Row(key=key, place=Place.DIALOG, name=name, subject=None) for key, name in _NAMES.items())
-        )
+        # Doing without the one that is configured is for the settings, where it can be taken out.
+        ways = [way for way in _NAMES if way != WITHOUT or not self._now]
+        self.rows_list.styles.height = len(ways)
+        self.rows_list.show(tuple(Row(key=way, place=Place.DIALOG, name=_NAMES[way], subject=None) for way in ways))
         self.rows_list.focus()
 
     def fill(self) -> None:
         width = max(10, min(80, self.size.width * 96 // 100) - 6)
         if self._now:
-            said = [f"This box uses {self._now}.", "Choose another one, give it another key, or do without:"]
+            said = [f"This box uses {self._now}.", "Connect to another one, or with another key:"]
         else:
             said = [
                 "No catalog service is configured yet. It holds datasets and recordings for all your boxes; with one, "
