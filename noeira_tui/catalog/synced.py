@@ -97,6 +97,12 @@ class SyncedFiles:
                 bases[path] = there[path]
         return bases
 
+    def reload(self) -> None:
+        """Take in what other processes of this box noted meanwhile; nothing where the state folder cannot be used."""
+        if self._files is None or self._warned:
+            return
+        or_without(self._load, None, self._unrecorded)
+
     def offering(self, files: Iterable[tuple[str, str]]) -> None:
         """Note contents (path, sha256) that are about to be offered, before they are."""
         known = self._loaded()

@@ -72,6 +72,9 @@ def read_finished(folder: Path) -> bool | None:
 def json_object(path: Path) -> dict[str, object] | None:
     """A small JSON object on disk; None for anything else. It does not travel past this module."""
     try:
+        if not path.is_file():
+            # A pipe of that name would be read for ever.
+            return None
         data = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None

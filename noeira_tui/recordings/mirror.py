@@ -16,7 +16,7 @@ from noeira_tui.core.errors import ConfigError, SourceChangedError, StateError
 from noeira_tui.core.paths import SEGMENT_RULE, is_segment, is_wire_path
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb
-from noeira_tui.recordings.compare import RecordingState, compare
+from noeira_tui.recordings.compare import FileState, RecordingState, compare
 from noeira_tui.recordings.files import CHANGING, Verdicts
 from noeira_tui.recordings.large import LargeFiles
 from noeira_tui.recordings.projects import DATASETS, DEFINITION
@@ -158,8 +158,14 @@ class Mirror:
             name = str(path)[len(str(self.folder)) + 1 :]
             return self.digest(name, stamps.get(name))
 
-        bases = digests_there if force_push else self.synced.bases(digests_there)
-        return local, compare(local, answer, digest_of, bases)
+        if force_push:
+            return local, compare(local, answer, digest_of, digests_there)
+        compared = compare(local, answer, digest_of, self.synced.bases(digests_there))
+        if any(file.state is FileState.DIVERGED for file in compared.files):
+            # A push beside this watch may have sent what looks like somebody else's.
+            self.synced.reload()
+            compared = compare(local, answer, digest_of, self.synced.bases(digests_there))
+        return local, compared
 
     def _is_there(self, file: LocalFile, digests_there: Mapping[str, str]) -> bool:
         digest = self.digest(file.path, file.stamp)

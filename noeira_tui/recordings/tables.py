@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ EPISODES = "meta/episodes/"
 
 _MAX_REMEMBERED = 512
 _MAX_PROBLEMS = 20
+# A width of a thousand million would be filled with as many zeros.
+_WIDE = re.compile(r"\d{4}")
 _PLACES = ("data/chunk_index", "data/file_index")
 
 
@@ -239,6 +242,8 @@ def _whole(value: object) -> int | None:
 
 def _filled(template: str, values: Mapping[str, object]) -> str | None:
     """A path template of info.json, filled; None when it does not fit or leads out of the recording."""
+    if _WIDE.search(template):
+        return None
     try:
         name = template.format_map(values)
     except (KeyError, IndexError, ValueError, AttributeError, TypeError):

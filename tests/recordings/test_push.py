@@ -262,6 +262,17 @@ def test_a_killed_push_goes_on_without_a_conflict_with_itself(box: MirrorBox, mo
     assert on_service(box) == tree(box.folder)
 
 
+def test_what_another_process_of_this_box_sent_is_no_conflict(box: MirrorBox) -> None:
+    recorder = box.record(finish=False)
+    watching = box.mirror()
+    push(watching)
+    recorder.record()
+    push(box.mirror())
+    recorder.record()
+    assert push(watching).conflicts == ()
+    assert on_service(box) == tree(box.folder)
+
+
 def test_two_boxes_never_overwrite_each_other_silently(box: MirrorBox, other: MirrorBox) -> None:
     box.record(seed=1)
     push(box.mirror())

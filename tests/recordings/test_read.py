@@ -158,6 +158,23 @@ def test_links_and_loops(tmp_path: Path) -> None:
     assert recording.problems == ("data/loop is a link and is not entered",)
 
 
+def test_a_pipe_for_info_json_holds_up_nobody(tmp_path: Path) -> None:
+    folder = make_recording(tmp_path)
+    (folder / "meta/info.json").unlink()
+    os.mkfifo(folder / "meta/info.json")
+    assert read_recording(folder, NOW, tables=TableReader()).info is None
+
+
+@pytest.mark.parametrize(
+    "template", ["data/{chunk_index:09999999999d}", "{chunk_index.__class__}", "data/{", "../{file_index}"]
+)
+def test_a_template_that_is_no_path(tmp_path: Path, template: str) -> None:
+    folder = make_recording(tmp_path)
+    put(folder / "meta/info.json", json.dumps(INFO | {"data_path": template}).encode())
+    problems = read_recording(folder, NOW, tables=TableReader()).problems
+    assert any("names no file of a recording" in problem for problem in problems)
+
+
 def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(make_recording(tmp_path, dataset="x")) + b"\xff["))
     put(folder / "data" / os.fsdecode(b"\xff.parquet"), PARQUET)
