@@ -77,7 +77,7 @@ class Installer:
         where it is whole and nothing is at the destination. Raises DestinationError, naming them, when files
         of the user's are in the way; OSError; PackError for a damaged cached file; CancelledError.
         """
-        self._check_place()
+        self.check_place()
         wanted = wanted_files(entry, file_name)
         install = self._manifest(entry, wanted)
         known = self._known()
@@ -99,7 +99,8 @@ class Installer:
         self._installs.commit(install)
         return Placed(placer.linked, placer.copied)
 
-    def _check_place(self) -> None:
+    def check_place(self) -> None:
+        """Raise DestinationError where no pack can be installed, whatever is in it: worth knowing before a download."""
         home = real_dest(self._pack.manifest.parent)
         if not self._dest.is_relative_to(home):
             raise DestinationError(
@@ -108,6 +109,11 @@ class Installer:
             )
         if os.path.lexists(self._dest) and not self._dest.is_dir():
             raise DestinationError(f"{self._dest} is not a folder.", hint="Move it away.")
+        above = self._dest.parent
+        while not above.is_dir() and above != above.parent:
+            above = above.parent
+        if not any(os.access(folder, os.W_OK | os.X_OK) for folder in (self._dest, above)):
+            raise DestinationError(f"{above} cannot be written.", hint="Check the folder's permissions and its disk.")
 
     def _is_free(self) -> bool:
         """Whether there is nothing at all at the destination."""

@@ -166,6 +166,7 @@ class _Pull:
             installer.recover()
             if not self._force and self._settled(pack):
                 return Placed(0, 0)
+            installer.check_place()
             entry = None if self._force else self._shared_entry(pack.sha256)
             if entry is not None:
                 return self._install(installer, pack, entry, file_name)

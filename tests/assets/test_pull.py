@@ -559,3 +559,17 @@ def test_a_declaration_that_came_with_a_pack_declares_nothing(packs: Packs, root
     # One that the user puts there is a declaration, and overlaps.
     declare(root / "env/assets/mine", stanza(server.url("/x"), b"x", pack="own"))
     assert {one.pack: one.state for one in packs.states()} == {"libero": State.INVALID, "own": State.INVALID}
+
+
+def test_a_place_that_cannot_be_used_is_told_before_anything_is_fetched(
+    packs: Packs, root: Path, server: PackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(root, server)
+    (root / "env/assets").touch()
+    with pytest.raises(PacksFailedError, match=r"assets is not a folder"):
+        packs.pull()
+    (root / "env/assets").unlink()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(PacksFailedError, match=rf"Destination: {root / 'env'} cannot be written"):
+        packs.pull()
+    assert server.seen == []
