@@ -120,13 +120,18 @@ class EpisodeCatalog:
         )
 
 
+class NoCatalogError(ConfigError):
+    """There is no catalog of episodes at a place."""
+
+    title = "No catalog"
+
+
 def open_catalog(uri: str) -> EpisodeCatalog:
-    """A catalog that exists. Raises ConfigError when there is none."""
+    """A catalog that exists. Raises NoCatalogError when there is none."""
     place = open_place(uri)
     if place.read(MARKER) is None:
-        raise ConfigError(
+        raise NoCatalogError(
             f"There is no catalog of episodes at {uri}.",
-            title="No catalog",
             hint="`noeira-tui ingest URI` makes one; --catalog names another place.",
         )
     return _opened(place, NoLease())

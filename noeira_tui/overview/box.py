@@ -15,6 +15,7 @@ from noeira_tui.core.statedb import StateDb
 from noeira_tui.core.states import TO_FETCH, State
 from noeira_tui.jobs import process
 from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
+from noeira_tui.jobs.episode_kinds import EpisodesIngest
 from noeira_tui.jobs.kinds import AnyKind, AssetsPull, CatalogPull, CatalogPush
 from noeira_tui.jobs.pack_kinds import AssetsVerify
 from noeira_tui.jobs.records import JobRecord, Request
@@ -214,6 +215,15 @@ class Box:
         from noeira_tui.overview.packfacts import pack_facts
 
         return pack_facts(pack, self.settings)
+
+    # Episodes
+
+    def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:
+        """Register and score the episodes of datasets, in one job, in the `catalog` of episodes or this root's.
+
+        Raises NoeiraError when it cannot start.
+        """
+        return self.start(EpisodesIngest.of(uris, self.settings, catalog=catalog))
 
     # Space
 

@@ -102,6 +102,9 @@ class LazyBox:
     def pack_details(self, pack: PackStatus) -> PackFacts:
         return self._real.pack_details(pack)
 
+    def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:
+        return self._real.ingest(uris, catalog=catalog)
+
     @property
     def space(self) -> Space:
         return self._real.space

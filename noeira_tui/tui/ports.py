@@ -142,6 +142,10 @@ class BoxLike(Protocol):
         """Where a pack comes from, with which credential, and who shares its files."""
         ...
 
+    def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:
+        """Start one job that registers and scores the episodes of datasets; `catalog` is this root's when not given."""
+        ...
+
     @property
     def space(self) -> SpaceLike:
         """What can be freed here, and freeing it. To be asked for in a thread as well."""

@@ -417,6 +417,10 @@ class FakeBox:
         self._record(("pack_details", pack.title))
         return self.facts
 
+    def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:
+        params = json.dumps({"uris": list(uris), "catalog": catalog})
+        return self._start("episodes-ingest", uris[0], ("ingest", tuple(uris), catalog), params=params)
+
     @property
     def space(self) -> FakeSpace:
         return FakeSpace(self)
