@@ -54,7 +54,7 @@ class _Made:
     def row(self, key: str, fact: Fact, make: Callable[[Fact, Glyphs], Row]) -> Row:
         """The row of a fact: the former one when the fact is what it was."""
         former = self._before.get(key)
-        if former is None or former[0] != fact:
+        if former is None or (former[0] is not fact and former[0] != fact):
             row = replace(make(fact, self._glyphs), key=key)
             row.measure()
             former = (fact, row)

@@ -65,6 +65,7 @@ class MainScreen(Screen[None]):
         self.place = Place.CATALOG
         self.looking = True
         self.jobs_known = False
+        self.owns_process = False
         self.painter = Painter(self)
         self.telling = Telling(self, board.glyphs)
         self.verdicts = Verdicts(self, box)
@@ -96,6 +97,7 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
+        self.owns_process = not gc.isenabled()
         gc.enable()  # `open_app` let it rest
         self.watcher.start()
         self.set_interval(AGES_EVERY_OVER_SSH_S if self._over_ssh else AGES_EVERY_S, self._tell_ages)

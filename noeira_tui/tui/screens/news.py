@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.settings import NOTIFY, SLOTS
@@ -38,6 +39,10 @@ class News:
             screen.telling.tell_once(warning)
         screen.follow()
         screen.painter.paint()
+        if is_first and screen.owns_process:
+            # What is known now mostly stays: looking through all of it for garbage again and again would stop the keys
+            # for a tenth of a second each time.
+            gc.freeze()
         if is_first:
             # What the service said may have brought other trouble to the top.
             for place in PANES:
