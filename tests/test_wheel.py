@@ -31,6 +31,7 @@ def test_the_wheel_holds_the_styles_and_nothing_of_the_tests(wheel: Path) -> Non
     assert styles
     assert styles <= names
     assert "noeira_tui/py.typed" in names
+    assert {"noeira_tui/tui/web/page.html", "noeira_tui/tui/web/page.js"} <= names
     assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
 
 

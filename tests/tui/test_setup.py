@@ -20,10 +20,12 @@ from noeira_tui.overview import ownservice
 from noeira_tui.tui.glyphs import SYMBOLS
 from noeira_tui.tui.modals.connect import ConnectDialog
 from noeira_tui.tui.modals.first_run import FirstRunDialog
+from noeira_tui.tui.modals.help import HelpDialog
 from noeira_tui.tui.modals.own_service import OwnServiceDialog
 from noeira_tui.tui.modals.setting_value import SettingValueDialog
 from noeira_tui.tui.modals.settings import SettingsDialog
 from noeira_tui.tui.modals.themes import ThemesDialog
+from noeira_tui.tui.rows import Place
 from noeira_tui.tui.text import clean
 from noeira_tui.tui.widgets.painted import Painted
 from tests.support.service_fixture import RunningService
@@ -244,6 +246,18 @@ async def test_a_box_without_a_service_is_asked_once(root: Path, size: tuple[int
         await app.press("G", "enter")
         await app.until(lambda: app.box.settings.get(LOCAL_ONLY) == "yes")
         await app.until(lambda: "S connects it to a service later" in app.toasts())
+
+
+@pytest.mark.parametrize(("key", "done"), [("q", "left"), ("question_mark", "Keys"), ("1", "projects")])
+async def test_keys_of_the_main_screen_work_at_once(root: Path, key: str, done: str) -> None:
+    async with first_run(Settings.load(), NARROW) as app:
+        await app.press(key)
+        if done == "left":
+            await app.until(lambda: app.app._exit)
+        elif done == "projects":
+            await app.until(lambda: app.app.screen is app.main and app.main.place is Place.PROJECTS)
+        else:
+            await app.until(lambda: isinstance(app.app.screen, HelpDialog))
 
 
 async def test_with_a_service_the_ways_are_another_one_or_another_key(connected: Settings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from textual import events
 from textual.widget import Widget
 
 from noeira_tui.tui.glyphs import Glyphs
@@ -69,6 +70,15 @@ class FirstRunDialog(ListDialog[str]):
         return cut_line(
             ((f"{row.name:<24}", "faint" if off else "strong"), (said, "attention" if off else "quiet")), width, glyphs
         )
+
+    def on_key(self, event: events.Key) -> None:
+        """A key of the main screen, such as `q` or `?`, means that: nobody who did not ask is held up here."""
+        if event.key in self.active_bindings:
+            return
+        event.stop()
+        self.dismiss(None)
+        key = event.key
+        self.app.call_later(lambda: self.app.simulate_key(key))
 
     def action_choose(self) -> None:
         row = self.rows_list.current
