@@ -17,6 +17,7 @@ from noeira_tui.catalog.wire import (
     DatasetAnswer,
     DatasetRow,
     NewDataset,
+    OfferedFile,
     ProjectRow,
     RecordingAnswer,
     RecordingRow,
@@ -211,12 +212,18 @@ class CatalogClient:
             raise
 
     def register_file(
-        self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int, in_parts: bool = False
+        self,
+        project: str,
+        dataset: str,
+        path: str,
+        *,
+        sha256: str,
+        size_bytes: int,
+        base_sha256: str | None = None,
+        in_parts: bool = False,
     ) -> FileRegistration:
         """Offer one file of a recording; with `in_parts` the answer says where in the store it belongs."""
-        body: dict[str, Any] = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
-        if in_parts:
-            body["in_parts"] = True
+        body = OfferedFile(path, sha256, size_bytes, base_sha256).to_json() | ({"in_parts": True} if in_parts else {})
         answer = as_object(self._call("POST", f"{recording_route(project, dataset)}/files", body), "file registration")
         if answer.get("unchanged") is True:
             return FileRegistration(unchanged=True)
@@ -227,9 +234,11 @@ class CatalogClient:
             object_key=optional_text(answer, "object_key"),
         )
 
-    def complete_file(self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int) -> None:
+    def complete_file(
+        self, project: str, dataset: str, path: str, *, sha256: str, size_bytes: int, base_sha256: str | None = None
+    ) -> None:
         """Say that the bytes of a file are there."""
-        body = {"path": path, "sha256": sha256, "size_bytes": size_bytes}
+        body = OfferedFile(path, sha256, size_bytes, base_sha256).to_json()
         self._call("POST", f"{recording_route(project, dataset)}/files/complete", body)
 
     # -- one request

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypedDict
 
 from noeira_tui.catalog.client import CatalogClient, FileRegistration, recording_route
 from noeira_tui.catalog.wire import (
@@ -26,6 +27,12 @@ from noeira_tui.core.redact import without_query
 
 _ONE_BY_ONE = 8
 _NO_ROUTE = frozenset({404, 405})
+
+
+class _Contents(TypedDict):
+    sha256: str
+    size_bytes: int
+    base_sha256: str | None
 
 
 @dataclass(frozen=True)
@@ -95,9 +102,7 @@ class RecordingFiles:
 
     def offer_large(self, file: OfferedFile) -> FileRegistration:
         """Say that a file is there to be sent in parts. Raises RefusedError."""
-        return self.client.register_file(
-            self._project, self._dataset, file.path, sha256=file.sha256, size_bytes=file.size_bytes, in_parts=True
-        )
+        return self.client.register_file(self._project, self._dataset, file.path, **_contents(file), in_parts=True)
 
     def fresh_upload(self, file: OfferedFile) -> PresignedUrl | None:
         """A fresh URL for a file that is being sent; None when its contents have arrived by another way."""
@@ -169,21 +174,21 @@ class RecordingFiles:
 
     def _offer_one(self, file: OfferedFile) -> FileAnswer:
         try:
-            told = self.client.register_file(
-                self._project, self._dataset, file.path, sha256=file.sha256, size_bytes=file.size_bytes
-            )
+            told = self.client.register_file(self._project, self._dataset, file.path, **_contents(file))
         except RefusedError as err:
             return _refused(file, err)
         return FileAnswer(file.path, told.upload)
 
     def _complete_one(self, file: OfferedFile) -> FileAnswer:
         try:
-            self.client.complete_file(
-                self._project, self._dataset, file.path, sha256=file.sha256, size_bytes=file.size_bytes
-            )
+            self.client.complete_file(self._project, self._dataset, file.path, **_contents(file))
         except RefusedError as err:
             return _refused(file, err)
         return FileAnswer(file.path)
+
+
+def _contents(file: OfferedFile) -> _Contents:
+    return {"sha256": file.sha256, "size_bytes": file.size_bytes, "base_sha256": file.base_sha256}
 
 
 def is_refused_to_all(err: RefusedError) -> bool:

@@ -138,14 +138,20 @@ class RecordingAnswer:
 
 @dataclass(frozen=True)
 class OfferedFile:
-    """A file of a recording as a sender announces and completes it: `path`, lower-case hex sha256, size."""
+    """A file of a recording as a sender announces and completes it: `path`, lower-case hex sha256, size.
+
+    `base_sha256` is what the service had when the sender compared ("" for nothing): a service that knows the field
+    refuses to replace anything else. None to replace whatever is there.
+    """
 
     path: str
     sha256: str
     size_bytes: int
+    base_sha256: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"path": self.path, "sha256": self.sha256, "size_bytes": self.size_bytes}
+        body: dict[str, Any] = {"path": self.path, "sha256": self.sha256, "size_bytes": self.size_bytes}
+        return body if self.base_sha256 is None else body | {"base_sha256": self.base_sha256}
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class PushPlan:
     answer: RecordingAnswer | None
     compared: RecordingState
     elapsed_s: float = 0.0
+    force: bool = False
 
     def of(self, *states: FileState) -> tuple[FileComparison, ...]:
         """The files in some of the states, in the order in which they travel."""
@@ -65,7 +66,7 @@ def plan_push(mirror: Mirror, *, tree: Tree | None = None, force: bool = False) 
     mirror.work.progress.enter("comparing")
     answer = mirror.files.working()
     local, compared = mirror.compare(mirror.look(tree), answer, force_push=force)
-    return PushPlan(local, answer, compared, time.monotonic() - began)
+    return PushPlan(local, answer, compared, time.monotonic() - began, force)
 
 
 def require_project(mirror: Mirror) -> None:
@@ -218,7 +219,9 @@ class _Done:
     def __init__(self, mirror: Mirror, plan: PushPlan) -> None:
         self._mirror = mirror
         self._plan = plan
-        self.sender = Sender(mirror, {file.path: file.stamp for file in plan.local.files})
+        self.there = {path: row.sha256 or "" for path, row in ready_rows(plan.answer).items()}
+        stamps = {file.path: file.stamp for file in plan.local.files}
+        self.sender = Sender(mirror, stamps, None if plan.force else self.there)
         self.held: list[Held] = []
         self.failed: list[Failure] = []
         self.made_project = False
@@ -226,7 +229,6 @@ class _Done:
         self._told: _Counts | None = None if told is None else (told.n_episodes, told.n_frames, told.fps)
         self.repeat = False
         self.revision = plan.answer.revision if plan.answer is not None else None
-        self.there = {path: row.sha256 or "" for path, row in ready_rows(plan.answer).items()}
 
     def announce(self) -> None:
         """Tell the service of the recording, unless it knows; a project that is not there is made.

@@ -28,11 +28,18 @@ _BATCH_BYTES = 64 << 20
 
 
 class Sender:
-    """Sends files of one pass and keeps count. `stamps` are the files as they were compared."""
+    """Sends files of one pass and keeps count. `stamps` are the files as they were compared.
 
-    def __init__(self, mirror: Mirror, stamps: Mapping[str, Stamp | None]) -> None:
+    `bases` are what the service had then, path → sha256: what somebody else sent since is not replaced, by a service
+    that can tell. Without them everything is.
+    """
+
+    def __init__(
+        self, mirror: Mirror, stamps: Mapping[str, Stamp | None], bases: Mapping[str, str] | None = None
+    ) -> None:
         self._mirror = mirror
         self._stamps = stamps
+        self._bases = bases
         self._connections = Connections(mirror.work.cancel, mirror.work.context)
         self._lock = threading.Lock()
         self._broken: BaseException | None = None
@@ -79,7 +86,7 @@ class Sender:
 
     def _send_large(self, file: FileComparison) -> None:
         """Send a file that one PUT cannot carry, with all connections for itself."""
-        mirror, offered = self._mirror, OfferedFile(file.path, file.sha256 or "", file.size_bytes)
+        mirror, offered = self._mirror, self._offered(file)
         mirror.synced.offering([(offered.path, offered.sha256)])
         try:
             told = mirror.files.offer_large(offered)
@@ -107,7 +114,7 @@ class Sender:
         if self._broken is not None:
             raise CancelledError("Another part of the pass failed.")
         files = self._mirror.files
-        offered = [OfferedFile(file.path, file.sha256 or "", file.size_bytes) for file in lot]
+        offered = [self._offered(file) for file in lot]
         with self._lock:
             self._mirror.synced.offering((file.path, file.sha256) for file in offered)
         arrived: list[OfferedFile] = []
@@ -154,6 +161,10 @@ class Sender:
                 connections=self._connections,
             ),
         )
+
+    def _offered(self, file: FileComparison) -> OfferedFile:
+        base = None if self._bases is None else self._bases.get(file.path, "")
+        return OfferedFile(file.path, file.sha256 or "", file.size_bytes, base)
 
     def _place(self, path: str) -> Path:
         return self.copies.get(path) or self._mirror.folder / path

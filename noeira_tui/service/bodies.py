@@ -75,13 +75,18 @@ class RecordingBody(BaseModel):
 
 
 class FileBody(BaseModel):
-    """`in_parts` asks where in the store the file belongs, because one PUT cannot carry it."""
+    """`in_parts` asks where in the store the file belongs, because one PUT cannot carry it.
+
+    `base_sha256` is what the sender compared with (empty for nothing): other contents are not replaced. Without it,
+    whatever is there is.
+    """
 
     path: Text
     sha256: Digest
     size_bytes: Count
     object_key: Text | None = None
     in_parts: bool = False
+    base_sha256: Digest | Annotated[str, StringConstraints(max_length=0)] | None = None
 
     @property
     def contents(self) -> Contents:
@@ -99,8 +104,6 @@ class RevisionBody(BaseModel):
 
 
 class DefinitionBody(FileBody):
-    base_sha256: Digest | Annotated[str, StringConstraints(max_length=0)] | None = None
-
     @property
     def base(self) -> str | None:
         """The digest the client's change is based on; None for a file that is new."""

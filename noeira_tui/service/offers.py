@@ -85,8 +85,8 @@ def complete_files(call: Call, slug: str, name: str, files: Sequence[FileBody]) 
         with call.database.write() as session:
             recording = find_recording(session, call, slug, name, lock=True)
             fitting = [one for one in looked.values() if isinstance(one, _Looked)]
-            spare, too_much = _publish(session, call, recording, f"projects/{slug}/datasets/{name}", fitting)
-        refused |= {(one.file.path, one.file.contents): err for one, err in too_much}
+            spare, turned_away = _publish(session, call, recording, f"projects/{slug}/datasets/{name}", fitting)
+        refused |= {(one.file.path, one.file.contents): err for one, err in turned_away}
     call.store.discard(spare)
     slow = sum(one.status == 503 for one in refused.values())
     if slow:
@@ -108,6 +108,9 @@ def _offer(
     if problem is not None:
         return problem
     row = rows.get(file.path)
+    changed = _changed(file, row.blob.sha256 if row is not None and row.blob is not None else None)
+    if changed is not None:
+        return changed
     blob = row.blob if row is not None and _is_ready(row, file) else known.get(file.contents)
     if blob is None:
         try:
@@ -177,14 +180,14 @@ def _still_refused(
 def _publish(
     session: Session, call: Call, recording: Recording, subject: str, looked: Sequence[_Looked]
 ) -> tuple[list[str], list[tuple[_Looked, FileResult]]]:
-    """Name what was looked at; the objects that are spare now, and the files that the account has no room for."""
+    """Name what was looked at; the objects that are spare now, and files turned away: no room, or changed meanwhile."""
     places = _places(session, recording, [one.file for one in looked])
     lock_contents(session, call.access)
     known = call.readable_blobs(session, {one.file.sha256 for one in looked})
     uploads = _uploads(session, [one.upload.object_key for one in looked])
     spare: list[str] = []
     opened: list[tuple[_Looked, int, _Place]] = []
-    too_much: list[tuple[_Looked, FileResult]] = []
+    turned_away: list[tuple[_Looked, FileResult]] = []
     room = call.bounds.room(session, call.access)
     for one in looked:
         upload_pk, place = uploads.get(one.upload.object_key), places.get(one.file.path)
@@ -192,12 +195,17 @@ def _publish(
             # Another request completed or removed it meanwhile.
             spare += one.upload.leftovers(None)
             continue
+        changed = _changed(one.file, place.sha256)
+        if changed is not None:
+            spare += one.upload.leftovers(None)
+            turned_away.append((one, changed))
+            continue
         try:
             if one.file.contents not in known:
                 room.take(one.file.contents)
         except RequestRefusedError as err:
             spare += one.upload.leftovers(None)
-            too_much.append((one, FileResult(one.file.path, error=err.message, status=err.status)))
+            turned_away.append((one, FileResult(one.file.path, error=err.message, status=err.status)))
             continue
         opened.append((one, upload_pk, place))
     adopt_all(session, call.access, [one.upload for one, _, _ in opened], known)
@@ -214,14 +222,15 @@ def _publish(
     session.flush()
     if _names_info(done):
         commit_working_set(session, recording)
-    return spare, too_much
+    return spare, turned_away
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A row of the working set, and the contents that were offered for it last."""
+    """A row of the working set: the contents it has, and those that were offered for it last."""
 
     pk: int
+    sha256: str | None
     offered_sha256: str | None
     offered_bytes: int | None
 
@@ -238,10 +247,21 @@ class _Place:
 
 
 def _places(session: Session, recording: Recording, files: Sequence[FileBody]) -> dict[str, _Place]:
-    query = select(
-        RecordingFile.path, RecordingFile.pk, RecordingFile.offered_sha256, RecordingFile.offered_bytes
-    ).where(RecordingFile.recording_pk == recording.pk, RecordingFile.path.in_({file.path for file in files}))
-    return {path: _Place(pk, sha256, size_bytes) for path, pk, sha256, size_bytes in session.execute(query)}
+    query = (
+        select(
+            RecordingFile.path,
+            RecordingFile.pk,
+            Blob.sha256,
+            RecordingFile.offered_sha256,
+            RecordingFile.offered_bytes,
+        )
+        .outerjoin(Blob, Blob.pk == RecordingFile.blob_pk)
+        .where(RecordingFile.recording_pk == recording.pk, RecordingFile.path.in_({file.path for file in files}))
+    )
+    return {
+        path: _Place(pk, sha256, offered_sha256, offered_bytes)
+        for path, pk, sha256, offered_sha256, offered_bytes in session.execute(query)
+    }
 
 
 def _columns(row: RecordingFile) -> dict[str, object]:
@@ -285,6 +305,13 @@ def _update(session: Session, table: type[Base], rows: list[dict[str, object]]) 
     """Change rows by their `pk`; every one names the same columns."""
     if rows:
         session.execute(update(table), rows)
+
+
+def _changed(file: FileBody, there: str | None) -> FileResult | None:
+    """The refusal of a file that somebody else changed after its sender had compared."""
+    if file.base_sha256 is None or (there or "") in {file.base_sha256, file.sha256}:
+        return None
+    return FileResult(file.path, error="Changed here meanwhile by somebody else: compare again", status=409)
 
 
 def _problem(file: FileBody) -> FileResult | None:

@@ -262,6 +262,25 @@ def test_a_killed_push_goes_on_without_a_conflict_with_itself(box: MirrorBox, mo
     assert on_service(box) == tree(box.folder)
 
 
+def test_what_another_box_sends_during_a_pass_is_not_replaced(box: MirrorBox, other: MirrorBox) -> None:
+    box.record(seed=77)
+    push(box.mirror())
+    other.record(seed=77)
+    for one, text in ((box, "ours"), (other, "theirs")):
+        (one.folder / "README.md").write_text(text)
+        age(one.folder)
+    mirror = box.mirror()
+    plan = plan_push(mirror)
+    assert [file.path for file in plan.sends] == ["README.md"]
+    assert push(other.mirror()).moved == ("README.md",)
+    outcome = run_push(mirror, plan)
+    assert [failure.path for failure in outcome.failed] == ["README.md"]
+    assert on_service(box)["README.md"] == tree(other.folder)["README.md"]
+    assert [conflict.path for conflict in push(box.mirror()).conflicts] == ["README.md"]
+    assert push(box.mirror(), force=True).moved == ("README.md",)
+    assert on_service(other) == tree(box.folder)
+
+
 def test_what_another_process_of_this_box_sent_is_no_conflict(box: MirrorBox) -> None:
     recorder = box.record(finish=False)
     watching = box.mirror()
