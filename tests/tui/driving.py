@@ -36,8 +36,8 @@ class Driver:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
 
-    async def until(self, true: Callable[[], object], what: str = "", *, deadline_s: float = 10) -> None:
-        """Wait until something is true; fail after ten seconds."""
+    async def until(self, true: Callable[[], object], what: str = "", *, deadline_s: float = 30) -> None:
+        """Wait until something is true; fail after half a minute: other work may share the machine."""
         deadline = time.monotonic() + deadline_s
         while not true():
             assert time.monotonic() < deadline, f"never became true: {what or true}"
