@@ -37,22 +37,46 @@ class GroupSpan:
     greatest: int | None
 
 
+class Footer:
+    """The end of a parquet file of `total` bytes as it was read. What it says is parsed once, however often the file is
+    opened with it: thousands of row groups take tens of megabytes. Another process parses it again."""
+
+    def __init__(self, piece: Piece, total: int) -> None:
+        self.piece = piece
+        self.total = total
+        self._parsed: pq.FileMetaData | None = None
+        self._parsing = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[Footer], tuple[Piece, int]]:
+        return Footer, (self.piece, self.total)
+
+    @property
+    def metadata(self) -> pq.FileMetaData:
+        """Schema and row groups. Raises what Arrow raises."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with self._parsing:
+            if self._parsed is None:
+                data = self.piece.data
+                length = int.from_bytes(data[-8:-4], "little")
+                self._parsed = pq.read_metadata(pa.BufferReader(_MAGIC + data[-(length + 8) :]))
+            return self._parsed
+
+
 class ParquetFile:
     """One parquet file whose footer was read. Not for use by two threads at once."""
 
-    def __init__(self, source: Source, path: str, footer: Piece, total: int) -> None:
+    def __init__(self, source: Source, path: str, footer: Footer) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.path = path
-        self._total = total
-        self._file = RangeFile(source, path, total)
-        self._file.keep(footer)
+        self._file = RangeFile(source, path, footer.total)
+        self._file.keep(footer.piece)
         self.footer = footer
-        length = int.from_bytes(footer.data[-8:-4], "little")
-        tail = footer.data[-(length + 8) :]
         try:
-            self.metadata: pq.FileMetaData = pq.read_metadata(pa.BufferReader(_MAGIC + tail))
+            self.metadata: pq.FileMetaData = footer.metadata
             self._reader = pq.ParquetFile(self._file, metadata=self.metadata, pre_buffer=False)
         except (pa.ArrowException, OSError, ValueError) as err:
             raise cut_short(path, f"its footer cannot be read ({_first_line(err)})") from err
@@ -66,7 +90,7 @@ class ParquetFile:
         import pyarrow.parquet as pq
 
         twin = copy.copy(self)
-        twin._file = RangeFile(source, self.path, self._total)
+        twin._file = RangeFile(source, self.path, self.footer.total)
         twin._reader = pq.ParquetFile(twin._file, metadata=self.metadata, pre_buffer=False)
         return twin
 
@@ -128,15 +152,15 @@ class ParquetFile:
 
 
 def open_parquet(
-    source: Source, path: str, *, guess_bytes: int = SMALL_TAIL, footer: Piece | None = None
+    source: Source, path: str, *, guess_bytes: int = SMALL_TAIL, footer: Footer | None = None
 ) -> ParquetFile:
     """Read a file's footer, in one request when it is at most `guess_bytes`, else in two; a `footer` of it that was
     read before is not read again.
 
     Raises DatasetFileError: `missing_file`, `lfs_pointer`, `damaged_file` (cut short, empty, something else).
     """
-    if footer is not None and footer.total is not None:
-        return ParquetFile(source, path, footer, footer.total)
+    if footer is not None:
+        return ParquetFile(source, path, footer)
     piece = source.tail(path, guess_bytes)
     total = piece.total
     if total is None:
@@ -153,7 +177,7 @@ def open_parquet(
     if length > len(piece.data):
         rest = source.part(path, total - length, piece.start)
         piece = Piece(rest + piece.data, total - length, total)
-    return ParquetFile(source, path, Piece(piece.data, piece.start, total), total)
+    return ParquetFile(source, path, Footer(Piece(piece.data, piece.start, total), total))
 
 
 def whole_parquet(source: Source, path: str, max_bytes: int) -> pa.Table:

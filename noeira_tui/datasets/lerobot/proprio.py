@@ -15,10 +15,9 @@ from noeira_tui.datasets.lerobot.episodes import read_episodes
 from noeira_tui.datasets.lerobot.info import LeRobotInfo
 from noeira_tui.datasets.lerobot.layout import INFO, TASKS_LINES, TASKS_PARQUET, Generation, fill
 from noeira_tui.datasets.lerobot.rows import FilePiece, Group, LeRobotPart, Told, groups_of
-from noeira_tui.datasets.parquet import ParquetFile, open_parquet
+from noeira_tui.datasets.parquet import Footer, ParquetFile, open_parquet
 from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes, Unread, windows
 from noeira_tui.datasets.source import Source
-from noeira_tui.datasets.store import Piece
 
 _SAMPLE = 8
 _MAX_BETWEEN = 64
@@ -96,7 +95,7 @@ class _V3:
     meta: tuple[str, ...]
     wishes: ReadingWishes
     files: list[str] = field(default_factory=list)
-    footers: dict[str, Piece] = field(default_factory=dict)
+    footers: dict[str, Footer] = field(default_factory=dict)
     places: list[_Place] = field(default_factory=list)
     broken: dict[str, str] = field(default_factory=dict)
 

@@ -10,10 +10,9 @@ from itertools import pairwise
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.datasets.facts import Problem
 from noeira_tui.datasets.lerobot.columns import EPISODE, Block, ColumnNames, Rows, joined
-from noeira_tui.datasets.parquet import ParquetFile, open_parquet
+from noeira_tui.datasets.parquet import Footer, ParquetFile, open_parquet
 from noeira_tui.datasets.proprio import Proprio, Unread, windows
 from noeira_tui.datasets.source import Source
-from noeira_tui.datasets.store import Piece
 
 _BATCH_FRAMES = 16_384
 """Frames of neighbouring row groups that are fetched together."""
@@ -49,7 +48,7 @@ class FilePiece:
 
     path: str
     groups: tuple[Group, ...] | None = None
-    footer: Piece | None = field(default=None, repr=False)
+    footer: Footer | None = field(default=None, repr=False)
     only: int | None = None
 
 
