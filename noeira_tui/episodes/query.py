@@ -22,6 +22,16 @@ VIEWS = ("episodes", "quality_scores", "latest_scores", "scored_episodes")
 """What a query can ask: both tables (scores only of episodes that are there), each episode's latest score, and
 episodes beside it."""
 
+_CLOSED = (
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+    "python_enable_replacements = false",
+    "enable_external_access = false",
+    "lock_configuration = true",
+)
+"""A query may come from anywhere: it sees the catalog, and can neither read nor write nor fetch anything else."""
+
+_READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 _STEPS = 20
 _SETUP = f"""
 CREATE VIEW episodes AS SELECT * FROM {EPISODES}_table;
@@ -43,11 +53,11 @@ class CatalogReader:
 
         catalog = open_catalog(uri)
         self._connection: DuckDBPyConnection = duckdb.connect(":memory:")
-        # Nothing is fetched from anywhere because a query looks like it.
-        self._connection.execute("SET autoinstall_known_extensions = false")
         self._connection.register(f"{EPISODES}_table", catalog.episodes.to_pyarrow_dataset())
         self._connection.register(f"{SCORES}_table", catalog.scores.to_pyarrow_dataset())
         self._connection.execute(_SETUP)
+        for setting in _CLOSED:
+            self._connection.execute(f"SET {setting}")
 
     def __enter__(self) -> Self:
         return self
@@ -59,10 +69,15 @@ class CatalogReader:
         self._connection.close()
 
     def query(self, sql: str) -> QueryAnswer:
-        """The answer to a statement of SQL (DuckDB's) over VIEWS. Raises QueryError."""
+        """The answer to a statement of SQL (DuckDB's) over VIEWS; it can only read these. Raises QueryError."""
         import duckdb
 
         try:
+            kinds = [statement.type.name for statement in self._connection.extract_statements(sql)]
+            other = next((kind for kind in kinds if kind not in _READING), None)
+            if other is not None or not kinds:
+                told = f"A query only reads the catalog; {other} is no question." if other else "The query is empty."
+                raise QueryError(told, hint="Begin with SELECT; --json gives the rows to other programs.")
             asked = self._connection.execute(sql)
             columns = _unique([str(told[0]) for told in asked.description or ()])
             rows = tuple(tuple(_plain(value) for value in row) for row in (asked.fetchall() if columns else ()))

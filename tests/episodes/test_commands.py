@@ -89,6 +89,30 @@ def test_stats_and_queries_as_json(cli: CommandLine, cubes: Path) -> None:
     assert plain.splitlines()[1].endswith("—")
 
 
+def test_a_query_reads_the_catalog_and_nothing_else(cli: CommandLine, root: Path, cubes: Path) -> None:
+    cli("ingest", cubes)
+    (root / "secret.csv").write_text("word\nhidden\n")
+    asked = (
+        "",
+        "-- only a remark",
+        "SELECT * FROM read_csv('secret.csv')",
+        f"SELECT * FROM '{root}/secret.csv'",
+        f"COPY episodes TO '{root}/out.csv'",
+        f"EXPLAIN ANALYZE COPY episodes TO '{root}/out.csv'",
+        f"ATTACH '{root}/out.csv' AS there",
+        "INSTALL httpfs",
+        "DROP VIEW episodes",
+        "SET enable_external_access = true; SELECT 1",
+    )
+    for sql in asked:
+        ran = cli("episodes", "query", sql)
+        assert (ran.code, ran.out) == (2, ""), sql
+        assert "hidden" not in ran.err
+    assert not (root / "out.csv").exists()
+    assert cli("episodes", "query", "DESCRIBE episodes").code == 0
+    assert cli("episodes", "query", "PIVOT scored_episodes ON robot USING count(*)").code == 0
+
+
 def test_what_is_wrong_is_told(cli: CommandLine, root: Path, cubes: Path) -> None:
     (cubes / "data" / "chunk-000" / "file-000.parquet").write_bytes(b"")
     ran = cli("ingest", "cubes", "nothing", "--json")
