@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from noeira_tui.catalog import refusals
-from noeira_tui.catalog.retry import INTERACTIVE, RETRY_STATUSES, Patience, wait_before
+from noeira_tui.catalog.retry import COMPARING_S, INTERACTIVE, RETRY_STATUSES, Patience, wait_before
 from noeira_tui.catalog.wire import (
     DatasetAnswer,
     DatasetRow,
@@ -30,6 +30,7 @@ from noeira_tui.catalog.wire import (
 from noeira_tui.catalog.wirejson import optional_text
 from noeira_tui.core.errors import ConfigError, ProtocolError, RefusedError, ServiceError, UnreachableError
 from noeira_tui.core.presigned import PresignedUrl
+from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import redact, without_query
 from noeira_tui.core.settings import API_KEY, URL
 
@@ -160,12 +161,20 @@ class CatalogClient:
         """Announce a dataset; the answer has the URL its bytes go to."""
         return Registration.parse(self._call("POST", "/datasets", new.to_json()))
 
-    def complete(self, dataset_id: str, *, size_bytes: int, sha256: str, object_key: str | None = None) -> None:
+    def complete(
+        self,
+        dataset_id: str,
+        *,
+        size_bytes: int,
+        sha256: str,
+        object_key: str | None = None,
+        cancel: CancelToken | None = None,
+    ) -> None:
         """Say that the bytes of a registration are there."""
         body: dict[str, Any] = {"size_bytes": size_bytes, "sha256": sha256}
         if object_key:
             body["object_key"] = object_key
-        self._call("POST", f"/datasets/{_segment(dataset_id)}/complete", body)
+        self.exchange("POST", f"/datasets/{_segment(dataset_id)}/complete", body, busy_s=COMPARING_S, cancel=cancel)
 
     def delete_dataset(self, dataset_id: str) -> None:
         """Remove a dataset from the service."""
@@ -239,7 +248,7 @@ class CatalogClient:
     ) -> None:
         """Say that the bytes of a file are there."""
         body = OfferedFile(path, sha256, size_bytes, base_sha256).to_json()
-        self._call("POST", f"{recording_route(project, dataset)}/files/complete", body)
+        self.exchange("POST", f"{recording_route(project, dataset)}/files/complete", body, busy_s=COMPARING_S)
 
     # -- one request
 
@@ -253,24 +262,31 @@ class CatalogClient:
         body: Mapping[str, Any] | None = None,
         *,
         expected: frozenset[int] = frozenset(),
+        busy_s: float = 0.0,
+        cancel: CancelToken | None = None,
     ) -> Answer:
         """One call, tried again as `patience` allows when the service is busy or did not answer.
 
-        The error statuses in `expected` are answers to the caller's question, not failures of the service.
+        The error statuses in `expected` are answers to the caller's question, not failures of the service. For `busy_s`
+        seconds a 503 that says when to come again is obeyed, however often.
         """
         attempt = 1
+        until = time.monotonic() + busy_s
+        sleep = self._sleep if cancel is None else cancel.sleep
         while True:
             try:
                 answer = self._send(method, path, body)
             except UnreachableError:
                 if attempt >= self._patience.attempts:
                     raise
-                self._sleep(wait_before(attempt, None, self._patience))
+                sleep(wait_before(attempt, None, self._patience))
             else:
+                again = answer.headers.get("Retry-After")
+                is_at_work = answer.status_code == 503 and again is not None and time.monotonic() < until
                 busy = answer.status_code in RETRY_STATUSES and attempt < self._patience.attempts
-                if not busy:
+                if not busy and not is_at_work:
                     return self._read(method, path, answer, expected)
-                self._sleep(wait_before(attempt, answer.headers.get("Retry-After"), self._patience))
+                sleep(wait_before(attempt, again, self._patience))
             attempt += 1
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> httpx.Response:

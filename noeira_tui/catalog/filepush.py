@@ -97,6 +97,7 @@ class FilePush:
             size_bytes=sent.size_bytes,
             sha256=sent.sha256,
             object_key=registrations.latest.object_key or None,
+            cancel=self._cancel,
         )
         self._synced(dataset_id, source, sent.sha256)
         return Pushed(

@@ -15,7 +15,8 @@ import pytest
 
 from noeira_tui.catalog.client import CatalogClient
 from noeira_tui.catalog.retry import PERSISTENT, Patience, wait_before
-from noeira_tui.core.errors import ConfigError, ProtocolError, RefusedError, UnreachableError
+from noeira_tui.core.errors import CancelledError, ConfigError, ProtocolError, RefusedError, UnreachableError
+from noeira_tui.core.progress import CancelToken
 from tests.support.service_fixture import RunningService
 
 
@@ -179,6 +180,33 @@ def test_patience_ends() -> None:
             with pytest.raises(RefusedError):
                 client.list_datasets()
     assert len(seen) == 3
+
+
+def test_a_service_that_still_compares_what_was_uploaded_is_asked_again_and_again() -> None:
+    """Giving up would send the whole upload once more."""
+    waited: list[float] = []
+    comparing = error(503, "still being compared", **{"Retry-After": "1"})
+    with answering(*[comparing] * 9, Answer(200, b"{}")) as (url, seen):
+        with CatalogClient(url, "k", sleep=waited.append) as client:
+            client.complete("a-v1", size_bytes=3, sha256="0" * 64)
+    assert len(seen) == 10
+    assert waited == [1.0] * 9
+
+
+def test_waiting_for_a_comparison_ends_when_it_is_cancelled() -> None:
+    cancel = CancelToken()
+    cancel.cancel()
+    with answering(error(503, "still being compared", **{"Retry-After": "1"})) as (url, seen):
+        with CatalogClient(url, "k") as client, pytest.raises(CancelledError):
+            client.complete("a-v1", size_bytes=3, sha256="0" * 64, cancel=cancel)
+    assert len(seen) == 1
+
+
+def test_a_busy_service_that_names_no_time_is_not_waited_for() -> None:
+    with answering(error(503, "busy")) as (url, seen):
+        with CatalogClient(url, "k", patience=Patience(2), sleep=lambda _: None) as client, pytest.raises(RefusedError):
+            client.complete("a-v1", size_bytes=3, sha256="0" * 64)
+    assert len(seen) == 2
 
 
 def test_waits_grow_and_stay_bounded() -> None:
