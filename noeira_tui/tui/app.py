@@ -176,8 +176,9 @@ def run(
 
     However it ends, the terminal is put back. Whether there is a terminal at all is for the caller to check.
     """
-    from noeira_tui.tui.terminal import kept_terminal
+    from noeira_tui.tui.terminal import draw_on_the_terminal, kept_terminal
 
+    draw_on_the_terminal()
     app = make_app(box, read_only=read_only, theme=theme, asks_for_service=asks_for_service, keys=keys)
     code = 0
 

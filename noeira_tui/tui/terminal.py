@@ -42,6 +42,22 @@ def is_page() -> bool:
     return os.environ.get("TEXTUAL_DRIVER") == PAGE_DRIVER
 
 
+def draw_on_the_terminal() -> None:
+    """Make the app draw on stdout when stderr goes elsewhere (`2>log`, `2>&-`).
+
+    Textual draws on what stderr was at the start. What others say on stderr still goes where the user sent it.
+    """
+    if sys.stderr is not None and sys.stderr.isatty():
+        return
+    stdout = sys.stdout
+    if is_page() or not stdout.isatty():
+        return
+    stream = os.fdopen(os.dup(stdout.fileno()), "w", encoding=stdout.encoding, errors=stdout.errors)
+    vars(sys)["__stderr__"] = stream
+    if sys.stderr is None:
+        sys.stderr = stream
+
+
 class Keeper:
     """Remembers how the terminal was and puts it back, once."""
 

@@ -132,6 +132,16 @@ def test_leaving_puts_the_terminal_back_and_says_that_jobs_go_on() -> None:
     assert b"2 jobs go on without the app" in terminal.written.split(b"\x1b[?1049l")[-1]
 
 
+@pytest.mark.parametrize("elsewhere", ["2>/dev/null", "2>&-"])
+def test_the_app_draws_on_the_terminal_wherever_stderr_goes(elsewhere: str) -> None:
+    terminal = Terminal("plain", shell=f"APP {elsewhere}; echo ended $?")
+    terminal.read_until(b"hopper-medium-v2")
+    os.write(terminal.fd, b"q")
+    terminal.read_until(b"ended 0")
+    assert terminal.wait() == 0
+    terminal.assert_restored()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 def test_the_shell_that_leads_the_terminal_is_killed() -> None:
     # The kernel hangs up: everybody in the foreground hears of it, and the terminal goes with its window.

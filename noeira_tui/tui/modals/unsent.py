@@ -53,8 +53,13 @@ class UnsentDialog(Dialog[bool]):
         width = max(20, min(76, self.size.width - 8) - 4)
         overview, glyphs = self._overview, self.glyphs
         if overview.safe_to_destroy:
-            told = "The service holds everything that is here, byte for byte."
-            self._body.painted.show([((part, ""),) for part in wrap(told, width)])
+            has_service = overview.service.url is not None
+            told = (
+                "The service holds all of it, byte for byte." if has_service else "Nothing is here that could be lost."
+            )
+            scope = "Looked at: recordings and data files below the project's folder. What else is on this box is not."
+            said = [*(((part, ""),) for part in wrap(told, width)), ()]
+            self._body.painted.show([*said, *(((part, "quiet"),) for part in wrap(scope, width))])
             return
         unsent = overview.totals.bytes_unsent
         amount = f"{figures.size(unsent, glyphs)} are only here." if unsent else "This would be lost with the box:"
