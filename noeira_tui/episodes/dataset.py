@@ -46,6 +46,7 @@ class DatasetRun:
     inner: Source | None = None
     info: DatasetInfo | None = None
     parts: tuple[ProprioPart, ...] = ()
+    part_frames: int = PART_FRAMES
     scoring: Scoring | None = None
     memory: SourceMemory | None = None
     marks: Mapping[str, FileMark] = field(default_factory=dict)
@@ -69,16 +70,21 @@ class DatasetRun:
         """Whether every part was scored and nothing failed."""
         return self.all_submitted and not self.pending and not self.has_failed
 
-    def tasks(self, is_here: bool) -> Iterator[Task]:
-        """The parts as tasks, for an executor in this process or elsewhere."""
+    def tasks(self, is_here: bool, slots: int) -> Iterator[Task]:
+        """The parts as tasks, for an executor in this process or elsewhere that works on `slots` at once.
+
+        Raises what reading a part raises where that is done here.
+        """
         inner, scoring = self.inner, self.scoring
         if inner is None or scoring is None:
             return
+        # One row group with everything is decoded once, and no byte is read twice; scoring it is what takes time.
+        is_coarse = len(self.parts) < min(slots, _FEW_PARTS) and sum(part.frames for part in self.parts) > _LEAST_PART
         for part in self.parts:
             if is_here:
                 yield Task(self, measure_part, (inner, part, scoring))
-            elif scheme_of(self.address) in _ONLY_HERE:
-                for load in small_loads(part.read(inner), PART_FRAMES):
+            elif is_coarse or scheme_of(self.address) in _ONLY_HERE:
+                for load in small_loads(part.read(inner), self.part_frames):
                     yield Task(self, measure_read, (load, scoring))
             else:
                 yield Task(self, measure_elsewhere, (self.address, part, scoring))
@@ -125,8 +131,8 @@ def open_run(
     run.inner = inner
     run.info = reader.summary(inner)
     frames = run.info.total_frames or PART_FRAMES * slots
-    wishes = ReadingWishes(unchanged, min(PART_FRAMES, max(_LEAST_PART, frames // (4 * slots))))
-    plan = reader.proprio(inner, wishes)
+    run.part_frames = min(PART_FRAMES, max(_LEAST_PART, frames // (4 * slots)))
+    plan = reader.proprio(inner, ReadingWishes(unchanged, run.part_frames))
     run.parts, run.unread = plan.parts, plan.unread
     run.expected, run.current = plan.episodes, plan.current
     run.scoring = Scoring(run.fps, commits.known)
@@ -140,6 +146,8 @@ def open_run(
 
 _LEAST_PART = 8_000
 """Frames below which handing out a part costs more than it gains."""
+_FEW_PARTS = 4
+"""Parts below which a pool with more processes than parts is given what was read here."""
 
 
 def _marks_now(source: Source, remembered: Remembered | None) -> dict[str, FileMark]:

@@ -84,7 +84,7 @@ class _Ingest:
         self._engine = engine
         with ExitStack() as opened:
             for run in self._opened(uris, opened):
-                for task in run.tasks(engine.is_here):
+                for task in self._tasks(run):
                     self._submit(task)
                     while len(self._waiting) >= 2 * engine.slots:
                         self._collect()
@@ -128,6 +128,21 @@ class _Ingest:
                 self._fail(run, one.episode_index, one.error)
             self._progress.enter("scoring")
             yield run
+
+    def _tasks(self, run: DatasetRun) -> Iterator[Task]:
+        """A dataset's parts; where they are read here, what goes wrong with it is its own failure."""
+        tasks = run.tasks(self._engine.is_here, self._engine.slots)
+        while True:
+            try:
+                task = next(tasks, None)
+            except CancelledError:
+                raise
+            except NoeiraError as err:
+                self._fail(run, None, err.message)
+                return
+            if task is None:
+                return
+            yield task
 
     def _closed(self, run: DatasetRun) -> None:
         self._charge(run)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from noeira_tui.core.errors import CancelledError, UnreachableError
+from noeira_tui.core.errors import CancelledError, NetworkError, UnreachableError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.episodes import dataset as dataset_module
 from noeira_tui.episodes import engine
@@ -73,6 +73,57 @@ def test_processes_give_the_same_tables(datasets: list[str], expected: list[Epis
     assert counted(outcome) == (40, 0, 0)
     assert comparable(tmp_path) == expected
     assert outcome.bytes_read > 0
+
+
+def test_one_row_group_with_everything_is_shared_out_and_read_once(tmp_path: Path) -> None:
+    place = write_v3(tmp_path / "v3", takes(20, 60), group_rows=10_000)
+    (tmp_path / "here").mkdir()
+    alone = ingest([str(place)], catalog=str(tmp_path / "here"))
+    # Not an executor of threads by its kind: for all the ingest knows, it is elsewhere.
+    with _Elsewhere(2) as pool:
+        shared = ingest([str(place)], catalog=str(tmp_path / "there"), executor=pool)
+    assert pool.tasks >= 4
+    assert counted(shared) == counted(alone) == (20, 0, 0)
+    assert comparable(tmp_path / "there") == comparable(tmp_path / "here")
+    assert shared.bytes_read == alone.bytes_read
+
+
+def test_a_dataset_that_is_read_here_for_others_fails_alone(
+    datasets: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_module, "_ONLY_HERE", frozenset({None}))
+
+    whole, first = dataset_module.small_loads, True
+
+    def once(found: Iterator[Any], max_frames: int) -> Iterator[tuple[Any, ...]]:
+        nonlocal first
+        broken, first = first, False
+        for one in whole(found, max_frames):
+            yield one
+            if broken:
+                raise NetworkError("The connection broke.")
+
+    monkeypatch.setattr(dataset_module, "small_loads", once)
+    with _Elsewhere(2) as pool:
+        outcome = ingest(datasets, catalog=str(tmp_path), executor=pool)
+    assert [(one.uri, one.error) for one in outcome.failures] == [(datasets[0], "The connection broke.")]
+    assert 20 < outcome.ingested < 40
+
+
+class _Elsewhere(Executor):
+    """Threads that count, and do not look like those of this process."""
+
+    def __init__(self, count: int) -> None:
+        self._pool = ThreadPoolExecutor(count)
+        self._max_workers = count
+        self.tasks = 0
+
+    def submit(self, work: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+        self.tasks += 1
+        return self._pool.submit(work, *arguments, **more)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
 
 def test_a_cluster_gives_the_same_tables(
