@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from noeira_tui.catalog.client import CatalogClient
 from noeira_tui.cli import livebar, shapes
@@ -24,7 +25,8 @@ from noeira_tui.recordings.compare import FileComparison
 from noeira_tui.recordings.mirror import Mirror, Work
 from noeira_tui.recordings.outcome import Mirrored
 from noeira_tui.recordings.projects import DEFINITION
-from noeira_tui.recordings.rows import row_problems
+from noeira_tui.recordings.push_plan import plan_push
+from noeira_tui.recordings.rows import row_faults
 
 
 @contextmanager
@@ -41,7 +43,7 @@ def opened(cli: Cli, project: str, dataset: str, title: str) -> Iterator[Mirror]
 def push_foretold(cli: Cli, project: str, dataset: str, *, force: bool) -> Mirrored:
     """What a push would do."""
     with opened(cli, project, dataset, f"compare {project}/{dataset}") as mirror:
-        return push.foretold(mirror, push.plan_push(mirror, force=force))
+        return push.foretold(mirror, plan_push(mirror, force=force))
 
 
 def pull_foretold(
@@ -82,12 +84,13 @@ def recording_status(cli: Cli, project: str, dataset: str) -> int:
             title="No such recording",
             hint=f"`noeira-tui dataset list --project {project}` shows them.",
         )
+    faults = row_faults(local)
+    files = [_with_fault(file, faults.get(file.path)) for file in compared.files]
     if cli.output.json:
-        cli.output.data([shapes.recording_file(file) for file in compared.files])
+        cli.output.data([shapes.recording_file(file) for file in files])
         return 0
     rows = [
-        (literal(file.path), file.state.value, show_size(file.size_bytes), literal(_reason(file)))
-        for file in compared.files
+        (literal(file.path), file.state.value, show_size(file.size_bytes), literal(file.reason or "")) for file in files
     ]
     for line in table(("file", "state", "size", ""), rows, right=frozenset({2})):
         cli.output.line(line)
@@ -95,13 +98,14 @@ def recording_status(cli: Cli, project: str, dataset: str) -> int:
     if local.tables is not None and local.readable_episodes != local.episodes:
         counted.append(f"{local.readable_episodes or 0} readable")
     cli.output.line(f"{literal(project)}/{literal(dataset)} {compared.state}: {', '.join(counted) or 'no counts'}")
-    for problem in (*local.problems, *row_problems(local)):
+    for problem in local.problems:
         cli.output.line(f"problem: {literal(problem)}")
     return 0
 
 
-def _reason(file: FileComparison) -> str:
-    return file.reason or ""
+def _with_fault(file: FileComparison, fault: str | None) -> FileComparison:
+    """A file with what is wrong with its rows beside what is told of it already."""
+    return file if fault is None else replace(file, reason="; ".join(filter(None, (file.reason, fault))))
 
 
 def list_revisions(cli: Cli, project: str, dataset: str) -> int:
@@ -132,7 +136,9 @@ def list_revisions(cli: Cli, project: str, dataset: str) -> int:
 def restore_revision(cli: Cli, project: str, dataset: str, revision: int) -> int:
     """Make an earlier revision the newest."""
     with opened(cli, project, dataset, "restore") as mirror:
-        row = mirror.files.restore(revision)
+        made = mirror.files.restore(revision)
+        # The answer to a restore has no counts; the list has.
+        row = next((row for row in mirror.files.revisions() if row.revision == made.revision), made)
     if cli.output.json:
         cli.output.data({"project": project, "dataset": dataset, "restored": revision, **shapes.revision(row)})
     else:

@@ -16,9 +16,11 @@ from noeira_tui.core.errors import ConfigError, SourceChangedError, StateError
 from noeira_tui.core.paths import SEGMENT_RULE, is_segment, is_wire_path
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import StateDb
-from noeira_tui.recordings.compare import FileState, RecordingState, compare
+from noeira_tui.recordings.compare import FileComparison, FileState, RecordingState, compare
 from noeira_tui.recordings.files import CHANGING, Verdicts
 from noeira_tui.recordings.large import LargeFiles
+from noeira_tui.recordings.obstacles import BAD_NAME
+from noeira_tui.recordings.outcome import MirrorConflict
 from noeira_tui.recordings.projects import DATASETS, DEFINITION
 from noeira_tui.recordings.read import LocalFile, LocalRecording, read_recording
 from noeira_tui.recordings.settle import CLOSING, waiting
@@ -31,7 +33,6 @@ from noeira_tui.transfer.hashing import YOUNG_NS, hash_file
 _SMALL_BYTES = 1 << 20
 _LOT = 64
 _HASHERS = 2
-_BAD_NAME = "its name cannot travel: letters, digits, '.', '_' and '-', at most 8 folders deep"
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Mirror:
 
     def _obstacle(self, file: LocalFile) -> str | None:
         if not is_wire_path(file.path):
-            return _BAD_NAME
+            return BAD_NAME
         if file.size_bytes <= self.work.context.single_put_limit_bytes:
             return None
         return self.large.obstacle(file.size_bytes)
@@ -186,6 +187,29 @@ class Mirror:
             return SyncedFile(path, sha256, FileStamp(*known.stamp) if known.is_old else None)
         base = self.synced.files.get(path)
         return base if base is not None and base.sha256 == sha256 else SyncedFile(path, sha256)
+
+    def note_equal(self, local: LocalRecording, compared: RecordingState) -> None:
+        """Remember the contents that both sides have now."""
+        stamps = {file.path: file.stamp for file in local.files}
+        self.synced.synced(
+            self.equal(file.path, file.sha256, stamps.get(file.path))
+            for file in compared.files
+            if file.state is FileState.CURRENT and file.sha256 is not None
+        )
+
+    def conflicts(self, files: Iterable[FileComparison], answer: RecordingAnswer | None) -> tuple[MirrorConflict, ...]:
+        """Files that both sides changed, each with its digests here, in the service's answer, and at the last sync."""
+        there, bases = ready_rows(answer), self.synced.files
+        return tuple(
+            MirrorConflict(
+                path=file.path,
+                here=file.sha256,
+                there=there[file.path].sha256 if file.path in there else None,
+                base=bases[file.path].sha256 if file.path in bases else None,
+                reason=file.reason or "",
+            )
+            for file in files
+        )
 
     def is_proven(self, path: str, stamp: Stamp) -> bool:
         """Whether a file is known to have the common contents, by a stamp that proves it."""

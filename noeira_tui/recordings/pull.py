@@ -25,7 +25,7 @@ from noeira_tui.recordings.compare import FileComparison, FileState, RecordingSt
 from noeira_tui.recordings.definition_files import destination
 from noeira_tui.recordings.layout import INFO, belongs
 from noeira_tui.recordings.mirror import Mirror, ready_rows
-from noeira_tui.recordings.outcome import Failure, Held, MirrorConflict, Mirrored, Way
+from noeira_tui.recordings.outcome import Failure, Held, Mirrored, Way
 from noeira_tui.recordings.read import LocalRecording
 from noeira_tui.recordings.share import Share
 from noeira_tui.recordings.tables import EPISODES
@@ -120,7 +120,7 @@ def run_pull(mirror: Mirror, plan: PullPlan) -> Mirrored:
     work.progress.expect(
         size_bytes=sum(rows[file.path].size_bytes or 0 for file in plan.fetches), items=len(plan.fetches)
     )
-    _note_equal(mirror, plan)
+    mirror.note_equal(plan.local, plan.compared)
     fetched = _Fetched()
     urls = _FreshUrls(mirror.files, plan.answer)
     stages: tuple[list[FileComparison], ...] = ([], [], [])
@@ -153,15 +153,6 @@ class _Fetched:
     bytes_transferred: int = 0
     requests: int = 0
     lock: Lock = field(default_factory=Lock)
-
-
-def _note_equal(mirror: Mirror, plan: PullPlan) -> None:
-    stamps = {file.path: file.stamp for file in plan.local.files}
-    mirror.synced.synced(
-        mirror.equal(file.path, file.sha256, stamps.get(file.path))
-        for file in plan.compared.files
-        if file.state is FileState.CURRENT and file.sha256 is not None
-    )
 
 
 def _fetch_all(
@@ -278,8 +269,6 @@ def _state_now(mirror: Mirror, plan: PullPlan, fetched: _Fetched) -> State:
 def _outcome(
     mirror: Mirror, plan: PullPlan, fetched: _Fetched, state: State, *, dry_run: bool = False, elapsed_s: float = 0.0
 ) -> Mirrored:
-    there = ready_rows(plan.answer)
-    bases = mirror.synced.files
     return Mirrored(
         way=Way.PULL,
         project=mirror.project,
@@ -289,16 +278,7 @@ def _outcome(
         unchanged=sum(file.state is FileState.CURRENT for file in plan.compared.files),
         held=tuple(fetched.held),
         failed=(*plan.rejected, *fetched.failed),
-        conflicts=tuple(
-            MirrorConflict(
-                file.path,
-                file.sha256,
-                there[file.path].sha256,
-                bases[file.path].sha256 if file.path in bases else None,
-                file.reason or "",
-            )
-            for file in plan.conflicts
-        ),
+        conflicts=mirror.conflicts(plan.conflicts, plan.answer),
         left=tuple(Held(file.path, "changed here since the last sync") for file in plan.kept),
         bytes_transferred=fetched.bytes_transferred,
         requests=mirror.client.requests + fetched.requests,

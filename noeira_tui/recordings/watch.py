@@ -14,18 +14,12 @@ from noeira_tui.recordings.events import FileEvents, Hints
 from noeira_tui.recordings.layout import FOLDERS
 from noeira_tui.recordings.mirror import Mirror
 from noeira_tui.recordings.outcome import Held, Mirrored, Way
-from noeira_tui.recordings.push import (
-    PushPlan,
-    answer_after,
-    foretold,
-    note_equal,
-    plan_push,
-    remember_whole,
-    require_project,
-    run_push,
-)
+from noeira_tui.recordings.push import foretold, run_push
+from noeira_tui.recordings.push_outcome import answer_after
+from noeira_tui.recordings.push_plan import PushPlan, plan_push, require_project
 from noeira_tui.recordings.read import FINISHED_QUIET_S, RECORDER_QUIET_S, LocalRecording
 from noeira_tui.recordings.tree import Tree, changed_paths, glance, scan, touch
+from noeira_tui.recordings.whole import remember_whole
 
 DEFAULT_EVERY_S = 60.0
 _SCAN_SHARE = 0.001
@@ -284,7 +278,7 @@ class Watch:
         plan = PushPlan(local, self._answer, compared)
         if plan.sends:
             return False
-        note_equal(mirror, plan)
+        mirror.note_equal(local, compared)
         self._note(plan, replace(foretold(mirror, plan), moved=(), dry_run=False))
         return True
 

@@ -10,7 +10,8 @@ import pytest
 from noeira_tui.catalog.wire import ServiceFacts
 from noeira_tui.core.states import State
 from noeira_tui.recordings.layout import INFO
-from noeira_tui.recordings.push import foretold, plan_push, push
+from noeira_tui.recordings.push import foretold, push
+from noeira_tui.recordings.push_plan import plan_push
 from noeira_tui.transfer.facts import TransferContext
 from tests.recordings.mirrors import MirrorBox, age, new_box, new_project, on_service, tree
 from tests.support.recorders import CheckpointingRecorder

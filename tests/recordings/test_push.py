@@ -14,7 +14,8 @@ from noeira_tui.core.states import State
 from noeira_tui.recordings import send
 from noeira_tui.recordings.compare import FileState
 from noeira_tui.recordings.layout import INFO
-from noeira_tui.recordings.push import foretold, plan_push, push, run_push
+from noeira_tui.recordings.push import foretold, push, run_push
+from noeira_tui.recordings.push_plan import plan_push
 from tests.recordings.mirrors import MirrorBox, age, everything, new_box, new_project, on_service, tree
 from tests.recordings.samples import REAL_DATA
 from tests.support.recorders import LeRobotRecorder
