@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -215,6 +215,19 @@ class Box:
         from noeira_tui.overview.packfacts import pack_facts
 
         return pack_facts(pack, self.settings)
+
+    def row_faults(self, view: RecordingView) -> Mapping[str, str]:
+        """What is wrong with the rows of a recording's data files here, by path: their footers against the episodes.
+
+        Never raises for the recording.
+        """
+        from noeira_tui.recordings.read import read_recording
+        from noeira_tui.recordings.rows import row_faults
+        from noeira_tui.recordings.tables import TableReader
+
+        if view.folder is None or not view.here:
+            return {}
+        return row_faults(read_recording(view.folder, time.time(), tables=TableReader()))
 
     # Episodes
 

@@ -54,7 +54,7 @@ def look(settings: Settings, *, ask: bool = True, settle: bool = False) -> Overv
         closed=closed_folders(settings),
         jobs=warning,
     )
-    reasons = unsafe_reasons(projects, datasets, pushes, doubts)
+    reasons = unsafe_reasons(projects, datasets, pushes, doubts, packs)
     return Overview(
         box=socket.gethostname(),
         root=settings.root,

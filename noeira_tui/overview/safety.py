@@ -52,6 +52,7 @@ def unsafe_reasons(
     datasets: Iterable[DatasetView],
     pushes: Sequence[JobRecord],
     doubts: Doubts = Doubts(),
+    packs: Iterable[PackStatus] = (),
 ) -> tuple[str, ...]:
     """Why the box must not be destroyed, in words, one each; nothing when it may be."""
     recordings = [recording for project in projects for recording in project.recordings]
@@ -59,6 +60,7 @@ def unsafe_reasons(
     told = [(f"{view.project}/{view.dataset}", _why(view, here=view.here)) for view in recordings]
     told += [(view.id, _why(view, here=view.local_bytes is not None)) for view in datasets]
     reasons = [f"{name} {why}" for name, why in told if why]
+    reasons += [f"pack {pack.title} has files that were changed here" for pack in packs if pack.state is State.MODIFIED]
     reasons += [f"{push.spec.title} is still running" for push in pushes]
     reasons += [f"{folder} cannot be looked into" for folder in doubts.closed]
     if doubts.jobs:

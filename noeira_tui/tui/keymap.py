@@ -17,6 +17,7 @@ from noeira_tui.core.errors import ConfigError
 from noeira_tui.tui.action import Action, Group, key_label
 from noeira_tui.tui.actions import ACTIONS
 from noeira_tui.tui.inspector_actions import INSPECTOR
+from noeira_tui.tui.quality_actions import QUALITY
 
 Given = Mapping[str, str | tuple[str, ...]]
 """Ids of actions and keys, as they stand in the file."""
@@ -41,16 +42,24 @@ def own_keys(given: Given, place: str) -> dict[str, tuple[str, ...]]:
     Raises ConfigError, naming `place`, for an id that no action has, for what is no key, and where two actions of one
     list, or of dialogs, or of the inspector would have the same key.
     """
-    actions = (*ACTIONS, *INSPECTOR)
+    actions = (*ACTIONS, *INSPECTOR, *QUALITY)
     known = {action.id for action in actions}
     unknown = sorted(given.keys() - known)
     if unknown:
-        raise ConfigError(
-            f"{place}: there is no action {unknown[0]!r} for a key.", hint=f"Actions: {', '.join(sorted(known))}."
-        )
+        raise ConfigError(f"{place}: there is no action {unknown[0]!r} for a key.", hint=_near(unknown[0], known))
     own = {action_id: _keys(told, action_id, place) for action_id, told in given.items()}
     _refuse_clashes(actions, own, place)
     return own
+
+
+def _near(unknown: str, known: set[str]) -> str:
+    """The ids that may have been meant; without any, those of the main screen: all of them would fill a terminal."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(unknown, sorted(known), 3)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return f"Such as {', '.join(action.id for action in ACTIONS[:12])}; docs/keys.md has all of them."
 
 
 def _keys(told: str | tuple[str, ...], action_id: str, place: str) -> tuple[str, ...]:
@@ -84,7 +93,7 @@ def _refuse_clashes(actions: tuple[Action, ...], own: Mapping[str, tuple[str, ..
     holders: dict[tuple[object, str], Action] = {}
     for action in actions:
         for where in action.places:
-            domain = Group.INSPECTOR if action.group is Group.INSPECTOR else where
+            domain = action.group if action.group in {Group.INSPECTOR, Group.QUALITY} else where
             for key in map(_plain, own.get(action.id, action.keys)):
                 other = holders.setdefault((domain, key), action)
                 if other is not action and {other.id, action.id} & own.keys():

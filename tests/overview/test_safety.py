@@ -62,6 +62,11 @@ def test_a_push_that_runs_and_what_cannot_be_told() -> None:
     assert len(reasons(dataset(State.CURRENT), doubts=Doubts(not_asked=True))) == 1
 
 
+def test_an_edited_pack_would_be_lost_too() -> None:
+    packs = [pack(state, 5) for state in State]
+    assert unsafe_reasons([], [], (), packs=packs) == ("pack p@v1 has files that were changed here",)
+
+
 def test_every_reason_is_told_once_each() -> None:
     told = reasons(dataset(State.LOCAL), dataset(State.CURRENT), recording(State.AHEAD), recording(State.RECORDING))
     assert told == ("p/d is ahead", "p/d is being recorded", "x-v1 is local")

@@ -281,7 +281,7 @@ async def test_a_wrong_key_is_told_mended_and_kept_for_the_owner_only(root: Path
         dialog = await open_connect(app)
         dialog._url.value = service.url
         await app.press("enter", *"nk_1_wrong", "enter")
-        await app.until(lambda: "Wrong API key" in app.screen_text())
+        await app.until(lambda: "Wrong API key" in app.screen_text() and "whole key again" in app.screen_text())
         assert not app.box.settings.config_file.exists(), "nothing is kept before the service agrees"
         assert "nk_1_wrong" not in app.screen_text()
         await app.press("ctrl+u")
@@ -299,11 +299,12 @@ async def test_both_lines_are_pasted_at_once_into_a_dotenv(root: Path, service: 
     (root / ".env").write_text("# ours\n")
     async with set_up() as app:
         dialog = await open_connect(app)
+        dialog._place.focus()  # pasted anywhere
         text = "".join(f"{name}={value}\n" for name, value in service.environ.items())
         assert app.app.focused is not None
         app.app.focused.post_message(events.Paste(text))
         await app.until(lambda: dialog._key.value == service.key and dialog._url.value == service.url)
-        # The keyboard is on where to keep them: the settings file is first, `.env` second.
+        # The settings file is first, `.env` second.
         await app.until(lambda: app.app.focused is dialog._place)
         await app.press("right", "enter")
         await app.until(lambda: app.box.settings.get(URL) == service.url)
@@ -328,7 +329,8 @@ async def test_no_answer_and_no_service_are_told_apart(root: Path) -> None:
     async with set_up(size=NARROW) as app:
         dialog = await open_connect(app)
         await app.press("enter")
-        assert "API key" in app.screen_text()
+        await app.until(lambda: "address of the service is missing" in app.screen_text())
+        assert app.app.focused is dialog._url, "what is missing is asked for"
         dialog._url.value, dialog._key.value = "http://127.0.0.1:1", "nk_1_x"
         dialog._key.focus()
         await app.press("enter")

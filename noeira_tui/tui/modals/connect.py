@@ -12,8 +12,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from noeira_tui.core.errors import NoeiraError, UnreachableError
+from noeira_tui.core.errors import NoeiraError, RefusedError, UnreachableError
 from noeira_tui.core.settings import API_KEY, URL, Settings
+from noeira_tui.core.settingspecs import no_url
 from noeira_tui.overview import connecting
 from noeira_tui.overview.connecting import Answer, Connection
 from noeira_tui.tui.actions import dialog_binding
@@ -120,6 +121,12 @@ class ConnectDialog(Dialog[Settings]):
                 self._url.value = self._url.value if url is None else url
                 self._key.value = self._key.value if key is None else key
 
+    def on_paste(self, event: events.Paste) -> None:
+        """The lines can be pasted wherever the keyboard is."""
+        url, key = connecting.pasted(event.text)
+        if url is not None or key is not None:
+            self.post_message(Field.Pasted(url, key))
+
     def on_key(self, event: events.Key) -> None:
         if event.key == "enter" and self._place.has_focus:
             event.stop()
@@ -129,7 +136,8 @@ class ConnectDialog(Dialog[Settings]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         self._sort_out()
-        if event.input is self._url and not self._key.value and self._settings.get(API_KEY) is None:
+        has_key = self._key.value or self._settings.get(API_KEY) is not None
+        if event.input is self._url and self._url.value.strip() and not has_key:
             self._key.focus()
         else:
             self._check()
@@ -143,6 +151,7 @@ class ConnectDialog(Dialog[Settings]):
         problem = connecting.problem_with(url, key)
         if problem is not None:
             self._say(((problem, "trouble"),))
+            (self._key if url and no_url(url) is None else self._url).focus()
             return
         connection = self._asked = Connection(url, key)
         self._say(((f"Asking {url} {self.glyphs.ellipsis}", "accent"),))
@@ -164,7 +173,9 @@ class ConnectDialog(Dialog[Settings]):
     def _refused(self, error: NoeiraError) -> None:
         keeps = isinstance(error, UnreachableError)
         self._may_keep = self._asked if keeps else None
-        said = [(f"{error.title}: {error.message}", "trouble"), (error.hint, "quiet")]
+        # The hint of a refused key is for one that is kept somewhere already.
+        hint = "Paste the whole key again." if isinstance(error, RefusedError) else error.hint
+        said = [(f"{error.title}: {error.message}", "trouble"), (hint, "quiet")]
         self._say([*said, ("ctrl+s keeps it all the same.", "attention")] if keeps else said)
 
     def action_keep_anyway(self) -> None:
