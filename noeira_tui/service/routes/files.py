@@ -13,12 +13,14 @@ from noeira_tui.catalog.wire import RowStatus
 from noeira_tui.service import answers, revisions
 from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.bodies import BatchBody, FileBody
+from noeira_tui.service.completions import complete_files
 from noeira_tui.service.context import Authorised, Json, Links, ProtectedRoute
 from noeira_tui.service.finding import find_recording
-from noeira_tui.service.offers import FileResult, complete_files, offer_files
+from noeira_tui.service.offers import offer_files
 from noeira_tui.service.pages import Page, Paged
 from noeira_tui.service.problems import error_answer
 from noeira_tui.service.tables import Blob, Recording, RecordingFile, Revision
+from noeira_tui.service.workingset import FileResult
 
 router = APIRouter(
     route_class=ProtectedRoute, prefix="/projects/{slug}/datasets/{name}/files", tags=["files"], responses=REFUSALS
