@@ -21,6 +21,7 @@ CHECKS: dict[str, str] = {
     "timestamp_jump": "a timestamp is more than half a frame from where the one before puts it",
     "timestamp_drift": "timestamps move away from the frame rate by more than half a frame",
     "bad_timestamps": "timestamps are NaN or infinite",
+    "missing_chunk": "a chunk of its zarr arrays is not in the store; the fill value was scored in its place",
     "rows_disagree": "it has another number of rows than the episode table says",
     "not_in_table": "it has rows, but is in no episode table",
 }

@@ -50,6 +50,7 @@ class DatasetRun:
     scoring: Scoring | None = None
     memory: SourceMemory | None = None
     marks: Mapping[str, FileMark] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
     is_whole: bool = True
     expected: int = 0
     current: int = 0
@@ -102,7 +103,7 @@ class DatasetRun:
     def remember(self) -> None:
         """Keep in the catalog which files were read, so that they are not read again. Raises what the place raises."""
         if self.memory is not None and self.marks:
-            self.memory.keep(self.current + self.measured, self.marks, is_whole=self.is_whole)
+            self.memory.keep(self.current + self.measured, self.marks, is_whole=self.is_whole, absent=self.absent)
 
 
 def open_run(
@@ -123,7 +124,7 @@ def open_run(
     remembered = run.memory.recall()
     now = _marks_now(source, remembered)
     unchanged = frozenset() if remembered is None else remembered.unchanged(now)
-    if remembered is not None and remembered.is_whole and len(unchanged) == len(remembered.files):
+    if remembered is not None and remembered.is_current(now):
         run.expected = run.current = remembered.episodes
         run.is_settled = True
         return
@@ -139,6 +140,7 @@ def open_run(
     if inner.store is source.store:
         # Before anything is read: a file that changes meanwhile is read again next time.
         run.marks = source.marks(plan.files)
+        run.absent = tuple(file for file in plan.files if file not in run.marks)
         run.is_whole = bool(run.marks)
     else:
         run.marks = {"": source.mark("")}
@@ -154,7 +156,7 @@ def _marks_now(source: Source, remembered: Remembered | None) -> dict[str, FileM
     if remembered is None or not remembered.files:
         return {}
     try:
-        return source.marks(tuple(remembered.files))
+        return source.marks((*remembered.files, *remembered.absent))
     except DatasetFileError:
         # Whatever is in the way will be told by the reading itself.
         return {}

@@ -7,7 +7,7 @@ so that it holds for every box that ingests into it, and says for which tables i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from noeira_tui.datasets.store import FileMark
@@ -18,13 +18,19 @@ _FOLDER = "sources"
 
 @dataclass(frozen=True)
 class Remembered:
-    """What was read of one dataset: its files as they were, and how many episodes they gave. `stamp` is what else the
-    result depends on: the tables, the scorer. Without `is_whole` some file's changes cannot be told."""
+    """What was read of one dataset: its files as they were, those that were not there, and how many episodes they gave.
+    `stamp` is what else the result depends on: the tables, the scorer. Without `is_whole` some file's changes cannot be
+    told."""
 
     stamp: str
     episodes: int
     files: Mapping[str, FileMark] = field(default_factory=dict)
     is_whole: bool = False
+    absent: tuple[str, ...] = ()
+
+    def is_current(self, now: Mapping[str, FileMark]) -> bool:
+        """Whether nothing changed at all: every file is what it was, and none came that was not there."""
+        return self.is_whole and len(self.unchanged(now)) == len(self.files) and not any(p in now for p in self.absent)
 
     def unchanged(self, now: Mapping[str, FileMark]) -> frozenset[str]:
         """The files that are certainly what they were."""
@@ -53,15 +59,16 @@ class SourceMemory:
         try:
             told = json.loads(data)
             files = {str(path): FileMark(int(size), str(tag)) for path, (size, tag) in told["files"].items()}
-            found = Remembered(str(told["stamp"]), int(told["episodes"]), files, told["is_whole"] is True)
+            absent = tuple(str(path) for path in told.get("absent", ()))
+            found = Remembered(str(told["stamp"]), int(told["episodes"]), files, told["is_whole"] is True, absent)
         except (ValueError, KeyError, TypeError, AttributeError):
             # Damaged, or of another version: the dataset is read, and this is written anew.
             return None
         return found if found.stamp == self._stamp and told.get("uri") == self._uri else None
 
-    def keep(self, episodes: int, files: Mapping[str, FileMark], *, is_whole: bool) -> None:
-        """Remember files whose episodes are all in the catalog; `is_whole` tells that there are no others. Raises what
-        the place raises."""
+    def keep(self, episodes: int, files: Mapping[str, FileMark], *, is_whole: bool, absent: Sequence[str] = ()) -> None:
+        """Remember files whose episodes are all in the catalog; `is_whole` tells that there are no others but
+        those that are `absent` and would matter. Raises what the place raises."""
         told = {
             "uri": self._uri,
             "host": self._host,
@@ -73,5 +80,6 @@ class SourceMemory:
                 for path, mark in sorted(files.items())
                 if mark.tag and mark.size_bytes is not None
             },
+            "absent": sorted(absent),
         }
         self._place.write(self._name, json.dumps(told).encode())

@@ -373,3 +373,18 @@ def test_rates_that_are_not_told_are_30(tmp_path: Path) -> None:
     write_info(made, some, "v3.0", "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet", fps=None)
     ingest([str(made)], catalog=str(tmp_path / "c"))
     assert {one.fps for one in listed(tmp_path / "c")} == {30.0}
+
+
+def test_a_chunk_that_comes_later_is_read(tmp_path: Path) -> None:
+    store = write_zarr(tmp_path / "a.zarr", takes(9), generation=2)
+    chunk = store / "data" / "state" / "4.0"
+    chunk.rename(tmp_path / "later")
+    catalog = str(tmp_path / "catalog")
+    assert counted(ingest([str(store)], catalog=catalog)) == (9, 0, 0)
+    flagged = [one for one in listed(catalog) if "missing_chunk" in one.flags]
+    assert flagged
+    assert "data/state/4.0 is not in the store" in flagged[0].reason("missing_chunk")
+    again = ingest([str(store)], catalog=catalog)
+    assert (counted(again), again.bytes_read) == ((0, 9, 0), 0)
+    (tmp_path / "later").rename(chunk)
+    assert counted(ingest([str(store)], catalog=catalog)) == (len(flagged), 9 - len(flagged), 0)

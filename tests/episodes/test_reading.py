@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import zarr
 
 from noeira_tui.core.errors import DatasetError
 from noeira_tui.datasets.proprio import Proprio, ProprioPlan, ReadingWishes, Unread
@@ -182,16 +185,54 @@ def test_an_episode_without_rows_is_told(tmp_path: Path) -> None:
     assert unread == {1: "It has no rows in any data file."}
 
 
-def test_a_missing_chunk_of_zarr_costs_only_its_own_episodes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("generation", [2, 3])
+def test_a_chunk_that_zarr_left_out_is_data_and_is_told(tmp_path: Path, generation: int) -> None:
     episodes = takes(9)
-    write_zarr(tmp_path / "a.zarr", episodes, generation=2)
-    (tmp_path / "a.zarr" / "data" / "state" / "4.0").unlink()
-    found, unread = read_all(tmp_path / "a.zarr")
+    store = tmp_path / "a.zarr"
+    write_zarr(store, episodes, generation=generation)
+    (store / "data" / "state" / ("c/4/0" if generation == 3 else "4.0")).unlink()
+    found, unread = read_all(store)
+    starts = np.cumsum([0, *(one.length for one in episodes)])
+    hit = {at for at in range(9) if starts[at] < 165 and starts[at + 1] > 132}
+    assert not unread
+    told = {index: [(problem.code, problem.file) for problem in one.problems] for index, one in found.items()}
+    key = "data/state/c/4/0" if generation == 3 else "data/state/4.0"
+    assert told == {index: [("missing_chunk", key)] if index in hit else [] for index in range(9)}
+    whole = {one.index: zarr_digest(one) for one in episodes}
+    read = digests(found)
+    assert {index for index in whole if read[index] != whole[index]} == hit
+    group = zarr.open_group(str(store), mode="r")
+    for index in hit:
+        state = found[index].state
+        assert state is not None
+        assert np.array_equal(state, np.asarray(group["data/state"][starts[index] : starts[index + 1]]))
+
+
+def test_a_chunk_that_nothing_stands_for_costs_only_its_own_episodes(tmp_path: Path) -> None:
+    episodes = takes(9)
+    store = tmp_path / "a.zarr"
+    write_zarr(store, episodes, generation=2)
+    (store / "data" / "state" / "4.0").unlink()
+    for path in (store / ".zmetadata", store / "data" / "state" / ".zarray"):
+        text = path.read_text()
+        path.write_text(re.sub(r'"fill_value": *[0-9.]+', '"fill_value": null', text))
+    found, unread = read_all(store)
     starts = np.cumsum([0, *(one.length for one in episodes)])
     hit = {at for at in range(9) if starts[at] < 165 and starts[at + 1] > 132}
     assert unread.keys() == hit
-    assert set(unread.values()) == {"The chunk data/state/4.0 is not there."}
+    assert set(unread.values()) == {"The chunk data/state/4.0 is not there, and no fill value stands for it."}
     assert digests(found) == {one.index: zarr_digest(one) for one in episodes if one.index not in hit}
+
+
+def test_an_episode_without_any_chunk_is_not_made_of_zeros(tmp_path: Path) -> None:
+    episodes = takes(3, 33)
+    store = tmp_path / "a.zarr"
+    write_zarr(store, episodes, generation=3)
+    for path in store.glob("data/*/c/0"):
+        shutil.rmtree(path)
+    found, unread = read_all(store)
+    assert unread == {0: "None of its chunks is in the store (data/state/c/0/0, …)."}
+    assert sorted(found) == [1, 2]
 
 
 def test_nothing_to_score_is_said(tmp_path: Path) -> None:

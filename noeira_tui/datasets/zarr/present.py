@@ -43,6 +43,14 @@ def chunk_keys(array: ZarrArray, generation: int) -> Iterator[str]:
     return (separator.join([*head, *map(str, place)]) for place in product(*(range(count) for count in grid)))
 
 
+def first_of(array: ZarrArray, generation: int, key: str) -> int:
+    """The number of a chunk along the first axis, by its key in the store."""
+    separator = array.separator.removeprefix("v2") or "."
+    name = key.removeprefix(f"{array.path}/" if array.path else "")
+    name = name if _is_v2_key(array, generation) else name.removeprefix(f"c{separator}")
+    return int(name.partition(separator)[0])
+
+
 def _there(source: Source, array: ZarrArray, generation: int) -> set[str]:
     """The keys below an array; folder by folder, as deep as its chunk keys go."""
     separator = array.separator.removeprefix("v2") or "."

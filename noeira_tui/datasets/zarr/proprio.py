@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from noeira_tui.core.errors import DatasetFileError
+from noeira_tui.datasets.facts import Problem
 from noeira_tui.datasets.proprio import Proprio, ProprioPlan, ReadingWishes, Unread, windows
 from noeira_tui.datasets.registry import ZARR2_ARRAY, ZARR3
 from noeira_tui.datasets.source import Source
 from noeira_tui.datasets.zarr.nodes import Nodes, ZarrArray
-from noeira_tui.datasets.zarr.present import chunk_keys
+from noeira_tui.datasets.zarr.present import chunk_keys, first_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,17 +39,44 @@ class ZarrPart:
         return self.bounds[-1] - self.bounds[0]
 
     def read(self, source: Source) -> Iterator[Proprio | Unread]:
-        state, action = (
+        rolling = [
             None if array is None else _Rolling(source, self.generation, array, self.bounds[-1])
             for array in (self.state, self.action)
-        )
+        ]
         for number, (start, stop) in enumerate(zip(self.bounds, self.bounds[1:], strict=False)):
             try:
-                values = [None if rolling is None else rolling.take(start, stop) for rolling in (state, action)]
+                values = [None if one is None else one.take(start, stop) for one in rolling]
+                problems = _left_out([one for one in rolling if one is not None], start, stop)
             except DatasetFileError as err:
                 yield Unread(self.first + number, err.message)
                 continue
-            yield Proprio(self.first + number, values[0], values[1], None, None)
+            yield Proprio(self.first + number, values[0], values[1], None, None, problems=problems)
+
+
+def _left_out(rolling: Sequence[_Rolling], start: int, stop: int) -> tuple[Problem, ...]:
+    """What is to be said about chunks that are not in the store. zarr leaves out those that hold the fill value only,
+    so they are data; one that was lost looks the same.
+
+    Raises DatasetFileError (`missing_chunk`) where they cannot be data.
+    """
+    absent = [(one.array, one.absent(start, stop)) for one in rolling]
+    told = [(array, keys[0], len(keys)) for array, keys in absent if keys]
+    if not told:
+        return ()
+    array, key, _ = told[0]
+    if all(len(keys) == one.count(start, stop) for one, (_, keys) in zip(rolling, absent, strict=True)):
+        raise DatasetFileError(f"None of its chunks is in the store ({key}, …).", code="missing_chunk", file=key)
+    undefined = next(((one, name) for one, name, _ in told if one.metadata.get("fill_value") is None), None)
+    if undefined is not None:
+        name = undefined[1]
+        message = f"The chunk {name} is not there, and no fill value stands for it."
+        raise DatasetFileError(message, code="missing_chunk", file=name)
+    more = sum(count for *_, count in told) - 1
+    message = (
+        f"The chunk {key}{f' and {more:,} more are' if more else ' is'} not in the store: zarr leaves out what is "
+        f"all fill value ({array.metadata['fill_value']}), and that was scored; if it was lost, the score is wrong"
+    )
+    return (Problem("missing_chunk", key, array.path, message),)
 
 
 class _Rolling:
@@ -57,23 +85,24 @@ class _Rolling:
     def __init__(self, source: Source, generation: int, array: ZarrArray, stop: int) -> None:
         self._source = source
         self._generation = generation
-        self._array = array
+        self.array = array
         self._stop = min(stop, array.shape[0])
         self._start = 0
         self._rows: NDArray[np.floating[Any]] | None = None
+        self._absent: dict[str, int] = {}
 
     def take(self, start: int, stop: int) -> NDArray[np.floating[Any]]:
         """Rows `start` to `stop`, (T, D) in their own floating type or float64. Raises DatasetFileError."""
         import numpy as np
 
         if stop > self._stop:
-            message = f"{self._array.path} ends at frame {self._array.shape[0]:,}, the episode at {stop:,}."
-            raise DatasetFileError(message, code="damaged_file", file=self._array.path)
+            message = f"{self.array.path} ends at frame {self.array.shape[0]:,}, the episode at {stop:,}."
+            raise DatasetFileError(message, code="damaged_file", file=self.array.path)
         parts: list[NDArray[np.floating[Any]]] = []
         at = start
         while at < stop or not parts:
             if self._rows is None or not self._start <= at < self._start + len(self._rows):
-                self._load(at, stop)
+                self._load(at)
             assert self._rows is not None
             offset = at - self._start
             parts.append(self._rows[offset : offset + stop - at])
@@ -82,21 +111,31 @@ class _Rolling:
                 break
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _load(self, start: int, needed: int) -> None:
-        """Whole chunks from `start` on, at least one, about a block of frames; no more than is needed where a chunk is
-        absent, so that only its own episodes suffer."""
+    def absent(self, start: int, stop: int) -> list[str]:
+        """The chunks of rows `start` to `stop`, taken before, that are not in the store."""
+        size = self.array.chunks[0]
+        kept = {key: at for key, at in self._absent.items() if (at + 1) * size > start}
+        # What lies behind is done with: an hour of absent chunks needs no memory.
+        self._absent = kept
+        return [key for key, at in kept.items() if at * size < stop]
+
+    def count(self, start: int, stop: int) -> int:
+        """How many chunks rows `start` to `stop` are in."""
+        size, *others = self.array.chunks
+        across = math.prod(-(-length // chunk) for length, chunk in zip(self.array.shape[1:], others, strict=True))
+        return ((stop - 1) // size - start // size + 1) * across
+
+    def _load(self, start: int) -> None:
+        """Whole chunks from `start` on, at least one, about a block of frames."""
         import numpy as np
 
         from noeira_tui.datasets.zarr.chunks import read_rows
 
-        chunk = self._array.chunks[0]
+        chunk = self.array.chunks[0]
         end = min(self._stop, -(-(start + _BLOCK_FRAMES) // chunk) * chunk)
         self._rows = None
-        values, absent = read_rows(self._source, self._generation, self._array, start, end)
-        if absent and needed < end:
-            values, absent = read_rows(self._source, self._generation, self._array, start, needed)
-        if absent:
-            raise DatasetFileError(f"The chunk {absent[0]} is not there.", code="missing_chunk", file=absent[0])
+        values, absent = read_rows(self._source, self._generation, self.array, start, end)
+        self._absent |= {key: first_of(self.array, self._generation, key) for key in absent}
         kept = cast("NDArray[np.floating[Any]]", values if values.dtype.kind == "f" else values.astype(np.float64))
         self._start = start
         self._rows = kept.reshape(len(values), math.prod(values.shape[1:]))
