@@ -60,7 +60,7 @@ def inspect(
 
 def _resolver(cli: Cli, address: str) -> Resolver:
     """The service is looked for only when an address needs it."""
-    from noeira_tui.overview.sources import resolvers
+    from noeira_tui.jobs.addresses import resolvers
 
     return resolvers(cli.settings)(address)
 

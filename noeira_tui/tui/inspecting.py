@@ -164,7 +164,7 @@ def opener(uri: str, settings: Settings) -> Opened:
 
     def make(say: Say) -> Inspector:
         from noeira_tui.datasets.inspector import Inspector
-        from noeira_tui.overview.sources import resolvers
+        from noeira_tui.jobs.addresses import resolvers
 
         return Inspector(uri, resolvers=resolvers(settings), say=say)
 

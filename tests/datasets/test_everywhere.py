@@ -18,7 +18,7 @@ from noeira_tui.datasets.facts import DatasetInfo, Episode
 from noeira_tui.datasets.inspect import inspect
 from noeira_tui.datasets.inspector import Inspector
 from noeira_tui.datasets.store import Cost
-from noeira_tui.overview.sources import resolvers
+from noeira_tui.jobs.addresses import resolvers
 from tests.support.datasets_http import Counted, HubServer, serving
 from tests.support.datasets_stores import S3Store, running_gcs
 from tests.support.service_fixture import RunningService
