@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
@@ -16,6 +16,7 @@ from noeira_tui.episodes.flags import METRICS, Metrics
 from noeira_tui.episodes.tables import EPISODES, SCORES, open_catalog
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
 VIEWS = ("episodes", "quality_scores", "latest_scores", "scored_episodes")
@@ -84,6 +85,15 @@ class CatalogReader:
         except duckdb.Error as err:
             raise QueryError(" ".join(str(err).split()), hint=f"The tables are {', '.join(VIEWS)}.") from err
         return QueryAnswer(columns, rows)
+
+    def batches(self, sql: str, values: Mapping[str, object], rows: int) -> Iterator[pa.RecordBatch]:
+        """The answer to a statement of our own as Arrow batches of about so many rows, after one without any."""
+        import pyarrow as pa
+
+        reader = self._connection.sql(sql, params=dict(values)).to_arrow_reader(rows)
+        # First of all its columns, of which there may be no row.
+        yield pa.RecordBatch.from_pylist([], schema=reader.schema)
+        yield from reader
 
     def episodes(
         self,

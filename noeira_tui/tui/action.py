@@ -31,6 +31,7 @@ class Group(StrEnum):
     APP = "App"
     DIALOGS = "In dialogs"
     INSPECTOR = "In the inspector"
+    QUALITY = "In the quality screen"
 
 
 LISTS = frozenset({Place.PROJECTS, Place.CATALOG, Place.PACKS, Place.JOBS})

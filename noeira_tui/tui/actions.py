@@ -100,7 +100,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", ("escape",), "back", "Clear the filter, then the marks.", Group.LISTS),
     Action("down", ("down", "j"), "down", "Next row.", Group.MOVE),
     Action("up", ("up", "k"), "up", "Previous row.", Group.MOVE),
-    Action("top", ("home", "g"), "top", "First row.", Group.MOVE),
+    Action("top", ("home", "<"), "top", "First row.", Group.MOVE),
     Action("bottom", ("end", "G"), "bottom", "Last row.", Group.MOVE),
     Action("page_down", ("pagedown", "ctrl+d"), "page down", "One page on.", Group.MOVE),
     Action("page_up", ("pageup", "ctrl+u"), "page up", "One page back.", Group.MOVE),

@@ -11,9 +11,10 @@ from noeira_tui.tui.ports import BoxLike
 from noeira_tui.tui.threads import is_over_ssh
 
 if TYPE_CHECKING:
+    from noeira_tui.tui.curation import Curation
     from noeira_tui.tui.screens.main import MainScreen
 
-_HINT = (
+HINT = (
     "A folder or a file, s3://bucket/dataset, https://, gs://, hf://datasets/owner/name, noeira://datasets/ID or "
     "noeira://projects/PROJECT/DATASET."
 )
@@ -26,12 +27,13 @@ class Inspections:
         self._screen = screen
         self._box = box
         self._typed = ""
+        self.curation: Curation | None = None
         self.handlers: dict[str, Callable[[], None]] = {"inspect": self._inspect, "inspect_uri": self._ask}
 
     def _inspect(self) -> None:
         thing = things.thing_of(self._screen.current)
         if isinstance(thing, RecordingView | DatasetView):
-            self._open(address_of(thing), thing.size_bytes)
+            self.open(address_of(thing), thing.size_bytes)
 
     def _ask(self) -> None:
         from noeira_tui.tui.modals.ask import AskDialog
@@ -39,11 +41,11 @@ class Inspections:
         def answered(text: str | None) -> None:
             if text is not None:
                 self._typed = unquoted(text)
-                self._open(self._typed, None)
+                self.open(self._typed, None)
 
         dialog = AskDialog(
             "Inspect a dataset anywhere",
-            _HINT,
+            HINT,
             self._screen.board.glyphs,
             check=lambda text: None if unquoted(text) else "Type or paste an address or a path.",
             yes="look inside",
@@ -52,7 +54,8 @@ class Inspections:
         )
         self._screen.app.push_screen(dialog, answered)
 
-    def _open(self, uri: str, size_bytes: int | None) -> None:
+    def open(self, uri: str, size_bytes: int | None, *, episode: int | None = None) -> None:
+        """Open the inspector on an address, at an episode if one is named."""
         from noeira_tui.tui.inspecting import opener
         from noeira_tui.tui.screens.inspector import InspectorScreen
 
@@ -63,6 +66,9 @@ class Inspections:
                 self._screen.board.glyphs,
                 size_bytes=size_bytes,
                 over_ssh=is_over_ssh(),
+                quality_of=None if self.curation is None else self.curation.quality_of,
+                curation=self.curation,
+                episode=episode,
             )
         )
 

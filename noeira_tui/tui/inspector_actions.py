@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from textual.binding import Binding
 
-from noeira_tui.tui.action import Action, Group, Situation
+from noeira_tui.tui.action import Action, Danger, Group, Situation
 from noeira_tui.tui.rows import Place
 
 
@@ -40,6 +40,9 @@ class Inspecting(Situation):
     checking: bool = False
     checked: bool = False
     failed: bool = False
+    reject_refusal: str | None = None
+    undoable: int = 0
+    ingest_refusal: str | None = None
 
 
 def _when(why_not: Callable[[Inspecting], str | None]) -> Callable[[Situation], str | None]:
@@ -93,6 +96,18 @@ def _may_stop(now: Inspecting) -> str | None:
     return None if now.reading else "Nothing is being read."
 
 
+def _may_reject(now: Inspecting) -> str | None:
+    return _in_episodes(now) or now.reject_refusal
+
+
+def _may_undo(now: Inspecting) -> str | None:
+    return None if now.undoable else "Nothing was rejected since the app was opened."
+
+
+def _may_ingest(now: Inspecting) -> str | None:
+    return now.ingest_refusal
+
+
 _HERE = frozenset({Place.DIALOG})
 _IN = Group.INSPECTOR
 
@@ -104,9 +119,10 @@ def _action(
     help: str,
     reason: Callable[[Inspecting], str | None] | None = None,
     footer: int | None = None,
+    danger: Danger = Danger.NONE,
 ) -> Action:
     told = None if reason is None else _when(reason)
-    return Action(f"inspector_{name}", keys, label, help, _IN, places=_HERE, reason=told, footer=footer)
+    return Action(f"inspector_{name}", keys, label, help, _IN, danger, places=_HERE, reason=told, footer=footer)
 
 
 INSPECTOR: tuple[Action, ...] = (
@@ -130,6 +146,14 @@ INSPECTOR: tuple[Action, ...] = (
             "protocol, which not every terminal tells that it has.", _on_frame),
     _action("about", ("b",), "about", "What the dataset tells of the episode: tasks, files, problems, quality.",
             _in_episodes, 15),
+    _action("mark", ("space",), "mark", "Mark the episode; X then works on all marked ones.", _in_episodes, 17),
+    _action("reject", ("X",), "reject", "Write the episode, or all marked ones, into meta/rejected_episodes.json: "
+            "kept, and not trained on. When all of them are rejected, take that back.", _may_reject, 18,
+            Danger.CHANGES),
+    _action("undo", ("u",), "undo", "Take back the last change of rejected episodes.", _may_undo,
+            danger=Danger.CHANGES),
+    _action("ingest", ("g",), "ingest", "Register and score every episode of it, without the videos; Q on the main "
+            "screen shows how they do.", _may_ingest, 19, Danger.CHANGES),
     _action("go", ("/",), "go to", "Go to an episode by its number.", _in_episodes, 16),
     _action("check", ("V",), "check deeply", "Compare the rows and the frames of the mp4s with the episode table, by "
             "ranges.", _may_check, 20),
@@ -139,7 +163,7 @@ INSPECTOR: tuple[Action, ...] = (
     _action("copy", ("y",), "copy", "Copy the address, an error, or the problems.", footer=23),
     _action("down", ("down", "j"), "down", "Next row."),
     _action("up", ("up", "k"), "up", "Previous row."),
-    _action("top", ("home", "g"), "top", "First row."),
+    _action("top", ("home", "<"), "top", "First row."),
     _action("bottom", ("end", "G"), "bottom", "Last row."),
     _action("page_down", ("pagedown", "ctrl+d"), "page down", "One page on."),
     _action("page_up", ("pageup", "ctrl+u"), "page up", "One page back."),
@@ -156,7 +180,7 @@ INSPECTOR: tuple[Action, ...] = (
 )  # fmt: skip
 
 ON_EPISODES = frozenset(
-    f"inspector_{name}" for name in ("zoom", "frame", "dimension", "which", "camera", "about", "go")
+    f"inspector_{name}" for name in ("zoom", "frame", "dimension", "which", "camera", "about", "go", "mark", "reject")
 )
 """Actions that only work on episodes."""
 
@@ -166,13 +190,12 @@ BY_ID: dict[str, Action] = {action.id: action for action in INSPECTOR}
 def bindings() -> list[Binding]:
     """The bindings of the inspector; a disabled action answers with its reason."""
     return [
-        Binding(
-            ",".join(dict.fromkeys(_bound(action.keys))), f"act('{action.id}')", action.label, id=action.id, show=False
-        )
+        Binding(",".join(bound_keys(action.keys)), f"act('{action.id}')", action.label, id=action.id, show=False)
         for action in INSPECTOR
     ]
 
 
-def _bound(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """A comma separates keys in a binding, so the key itself goes by its name."""
-    return tuple({",": "comma", ".": "full_stop", "/": "slash", "?": "question_mark"}.get(key, key) for key in keys)
+def bound_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Keys as a binding has them: a comma separates them there, so the key itself goes by its name."""
+    names = {",": "comma", ".": "full_stop", "/": "slash", "?": "question_mark"}
+    return tuple(dict.fromkeys(names.get(key, key) for key in keys))

@@ -242,16 +242,19 @@ def episode_head(digits: int, fps: float | None) -> Line:
     return ((f"{'':>{digits}}   frames{time}", "faint"),)
 
 
-def episode_line(episode: Episode, digits: int, fps: float | None, width: int, glyphs: Glyphs) -> Line:
-    """An episode in a row: number, frames, time, problem sign, tasks."""
+def episode_line(
+    episode: Episode, digits: int, fps: float | None, width: int, glyphs: Glyphs, *, rejected: bool = False
+) -> Line:
+    """An episode in a row: number, frames, time, signs of rejected ones and of problems, tasks."""
     frames = glyphs.none if episode.length is None else f"{episode.length:,}"
     time = "" if not fps else glyphs.none if episode.length is None else f"{episode.length / fps:,.1f} s"
     tasks = "; ".join(clean(task, glyphs) for task in episode.tasks)
     pieces: list[Piece] = [
-        (f"{episode.index:>{digits}}", "strong"),
-        (f"{frames:>9}", ""),
-        (f"{time:>9}" if fps else "", "quiet"),
-        (f" {glyphs.warn}" if episode.problems else "  ", "trouble"),
+        (f"{episode.index:>{digits}}", "faint" if rejected else "strong"),
+        (f"{frames:>9}", "faint" if rejected else ""),
+        (f"{time:>9}" if fps else "", "faint" if rejected else "quiet"),
+        (glyphs.bad if rejected else " ", "trouble"),
+        (glyphs.warn if episode.problems else " ", "trouble"),
     ]
     room = width - width_of(pieces) - 1
     if room >= 8:
@@ -277,11 +280,13 @@ def about(episode: Episode, fps: float | None, width: int, glyphs: Glyphs) -> li
     return [*lines, *(((label.ljust(_SHORT_LABEL), "faint"), (value, look)) for label, value, look in files)]
 
 
-def brief_episode(episode: Episode, fps: float | None, width: int, glyphs: Glyphs) -> Line:
+def brief_episode(episode: Episode, fps: float | None, width: int, glyphs: Glyphs, *, rejected: bool = False) -> Line:
     """The highlighted episode in one line: what is wrong with it, else its task."""
     length = "" if episode.length is None else f" {glyphs.dot} {figures.count(episode.length, 'frame')}"
     time = "" if not fps or episode.length is None else f" {glyphs.dot} {episode.length / fps:,.1f} s"
     pieces: list[Piece] = [(f" episode {episode.index}", "strong"), (f"{length}{time}", "quiet")]
+    if rejected:
+        pieces.append((f"  {glyphs.bad} rejected", "trouble"))
     if episode.problems:
         pieces.append((f"  {glyphs.warn} {clean(episode.problems[0].message, glyphs)}", "trouble"))
     elif episode.tasks:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from noeira_tui.tui import figures
+from noeira_tui.tui import figures, ingest_rows
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.pace import Moment, Pace, sparkline
 from noeira_tui.tui.rows import Columns, Place, Row
@@ -153,8 +153,12 @@ def _running(job: JobRecord, moment: Moment, room: int, glyphs: Glyphs) -> list[
     if progress.bytes_total is not None:
         parts.append((3, (figures.of_total(progress.bytes_done, progress.bytes_total, glyphs).rjust(17), "")))
     elif progress.items_total is not None:
-        parts.append((3, (f"{progress.items_done} of {progress.items_total}".rjust(17), "")))
-    parts += _speed(moment, phase, glyphs)
+        parts.append((3, (f"{progress.items_done:,} of {progress.items_total:,}".rjust(17), "")))
+    if job.spec.kind == ingest_rows.KIND:
+        parts.append((1, (ingest_rows.episodes_rate(progress).rjust(14), "accent")))
+        parts.append((2, (ingest_rows.bytes_read(progress, glyphs).rjust(12), "quiet")))
+    else:
+        parts += _speed(moment, phase, glyphs)
     tries = attempts(job)
     if tries > 1:
         parts.append((4, (f"attempt {tries}", "attention")))
@@ -214,6 +218,8 @@ def _told(job: JobRecord, age: str, glyphs: Glyphs) -> str:
         return age or clean(progress.phase, glyphs) or "starting"
     if job.state == "done" and is_watch(job):
         return f"the recorder has finished {glyphs.dot} {_episodes(job)}{when}"
+    if job.state == "done" and job.spec.kind == ingest_rows.KIND:
+        return f"done {glyphs.dot} {ingest_rows.done_text(job, glyphs)}{when}"
     if job.state == "done" and not progress.bytes_done and not progress.bytes_total:
         return f"done {glyphs.dot} nothing had to move{when}"
     if job.state == "done":

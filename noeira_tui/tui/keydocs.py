@@ -7,6 +7,7 @@ import sys
 from noeira_tui.tui.action import Danger, Group, key_label
 from noeira_tui.tui.actions import ACTIONS
 from noeira_tui.tui.inspector_actions import INSPECTOR
+from noeira_tui.tui.quality_actions import QUALITY
 
 _HEAD = """# Keys
 
@@ -34,7 +35,7 @@ def keys_page() -> str:
     """The page as Markdown: a table for every group of actions."""
     parts = [_HEAD]
     for group in Group:
-        found = [action for action in (*ACTIONS, *INSPECTOR) if action.group is group]
+        found = [action for action in (*ACTIONS, *INSPECTOR, *QUALITY) if action.group is group]
         if not found:
             continue
         lines = [f"## {group.value}", "", "| key | id | action | what it does |", "|---|---|---|---|"]

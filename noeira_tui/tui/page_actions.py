@@ -6,7 +6,7 @@ Apart from the other actions, because each comes and goes with its screen.
 from __future__ import annotations
 
 from noeira_tui.tui import reasons
-from noeira_tui.tui.action import Action, Group
+from noeira_tui.tui.action import Action, Danger, Group
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.setup_actions import SETUP
 
@@ -22,4 +22,15 @@ _INSPECT = (
            "https://, hf://, gs:// or noeira:// address.", Group.DATA),
 )  # fmt: skip
 
-PAGES: tuple[Action, ...] = (*_INSPECT, *SETUP)
+_CURATE = (
+    Action(
+        "ingest", ("g",), "ingest", "Register and score every episode of the highlighted recording or dataset, or of "
+        "all marked ones, without their videos. Again is free.",
+        Group.DATA, Danger.CHANGES, frozenset({Place.PROJECTS, Place.CATALOG}),
+        "This works on recordings and datasets of the catalog: press 1 or 2.", reasons.why_no_ingest, footer=15,
+    ),
+    Action("quality", ("Q",), "quality", "How the ingested episodes score, what they are flagged for, the worst first.",
+           Group.DATA),
+)  # fmt: skip
+
+PAGES: tuple[Action, ...] = (*_INSPECT, *_CURATE, *SETUP)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from noeira_tui.tui.curation import Curation
 from noeira_tui.tui.inspections import Inspections
 from noeira_tui.tui.ports import BoxLike
 from noeira_tui.tui.setup import Setup
@@ -19,7 +20,9 @@ class Pages:
     def __init__(self, screen: MainScreen, box: BoxLike) -> None:
         self._screen = screen
         self._box = box
+        inspections = Inspections(screen, box)
         self.handlers: dict[str, Callable[[], None]] = {
-            **Inspections(screen, box).handlers,
+            **inspections.handlers,
+            **Curation(screen, box, inspections).handlers,
             **Setup(screen, box).handlers,
         }

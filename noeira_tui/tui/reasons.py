@@ -69,6 +69,15 @@ def why_no_inspect(now: Situation) -> str | None:
     return None
 
 
+def why_no_ingest(now: Situation) -> str | None:
+    from noeira_tui.tui.quality_reading import missing_extra
+
+    reason = None if now.marked else why_no_inspect(now)
+    if reason is not None:
+        return reason.replace("look at", "ingest")
+    return missing_extra()
+
+
 def needs_thing(now: Situation) -> str | None:
     if now.row is None or now.row.is_heading:
         return "Nothing is highlighted."

@@ -295,7 +295,7 @@ async def test_a_hundred_thousand_episodes_cost_what_is_in_sight(many: Path, mon
             return original(self, row)
 
         monkeypatch.setattr(type(table), "episode", counted)
-        for key, at in (("G", 99_999), ("k", 99_998), ("g", 0), ("pagedown", None), ("ctrl+u", 0), ("j", 1)):
+        for key, at in (("G", 99_999), ("k", 99_998), ("<", 0), ("pagedown", None), ("ctrl+u", 0), ("j", 1)):
             made = 0
             await looking.press(key)
             await looking.driver.pilot.pause()

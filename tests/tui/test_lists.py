@@ -31,7 +31,7 @@ async def test_the_cursor_moves_with_arrows_and_vim_keys_and_stops_at_the_ends()
         rows = app.main.list
         last = len(rows.rows) - 1
         for key, expected in (
-            ("j", 1), ("down", 2), ("k", 1), ("up", 0), ("up", 0), ("G", last), ("down", last), ("g", 0),
+            ("j", 1), ("down", 2), ("k", 1), ("up", 0), ("up", 0), ("G", last), ("down", last), ("<", 0),
             ("end", last), ("home", 0), ("pagedown", last), ("pageup", 0),
         ):  # fmt: skip
             await app.press(key)

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from noeira_tui.tui import inspector_lines
 from noeira_tui.tui.inspecting import Lane, Opened, QualityOf, Reads, Said
 from noeira_tui.tui.inspector_actions import BY_ID, Inspecting, Section, bindings
+from noeira_tui.tui.inspector_judging import InspectorJudging
 from noeira_tui.tui.messages import ErrandDone, ErrandFailed
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.screens.inspector_episode import EpisodeLook
@@ -22,6 +23,7 @@ from noeira_tui.tui.screens.inspector_keys import InspectorKeys
 from noeira_tui.tui.screens.inspector_painter import InspectorPainter
 from noeira_tui.tui.styles import style_sheet
 from noeira_tui.tui.text import clean, cut
+from noeira_tui.tui.threads import Errands
 from noeira_tui.tui.widgets.episode_view import EpisodeView
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.line_list import LineList
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from noeira_tui.core.progress import CancelToken
     from noeira_tui.datasets.facts import DatasetInfo, Episodes, FeatureStats, Histogram, Problem
     from noeira_tui.datasets.inspector import Inspector
+    from noeira_tui.tui.curation import Curation
     from noeira_tui.tui.glyphs import Glyphs
 
 T = TypeVar("T")
@@ -68,12 +71,14 @@ class InspectorScreen(Screen[None]):
         size_bytes: int | None = None,
         over_ssh: bool = False,
         quality_of: QualityOf | None = None,
+        curation: Curation | None = None,
+        episode: int | None = None,
     ) -> None:
         super().__init__()
         self.uri = uri
         self.glyphs = glyphs
         self.size_bytes = size_bytes
-        self.section = Section.SUMMARY
+        self.section = Section.SUMMARY if episode is None else Section.EPISODES
         self.info: DatasetInfo | None = None
         self.table: Episodes | None = None
         self.histogram: Histogram | None = None
@@ -83,6 +88,9 @@ class InspectorScreen(Screen[None]):
         self.failures: dict[Lane, NoeiraError] = {}
         self._opened = opened
         self._over_ssh = over_ssh
+        self._wanted_episode = episode
+        self.errands = Errands(self.post_message)
+        self.judging = InspectorJudging(self, curation)
         self.reads = self._new_reads()
         self.view = EpisodeView(glyphs)
         self.look = EpisodeLook(self, self.view, quality_of)
@@ -144,9 +152,13 @@ class InspectorScreen(Screen[None]):
 
     def _take_table(self, found: tuple[Episodes, Histogram, tuple[Problem, ...]]) -> None:
         self.table, self.histogram, self.problems = found
+        self.judging.read()
         if len(self.table):
             self.go_to_row(0)
         self.paint()
+        if self._wanted_episode is not None:
+            self.go_to_episode(self._wanted_episode)
+            self._wanted_episode = None
 
     def _take_stats(self, stats: tuple[FeatureStats, ...]) -> None:
         self.stats = stats
@@ -267,6 +279,11 @@ class InspectorScreen(Screen[None]):
             reading=bool(running),
             checking=Lane.DEEP in running,
             checked=self.checked,
+            marked=len(self.judging.marked),
+            read_only=self.judging.read_only,
+            reject_refusal=self.judging.reject_refusal(),
+            undoable=self.judging.undoable,
+            ingest_refusal=self.judging.ingest_refusal(),
         )
 
     # What is shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.tui import canvas, inspector_lines
 from noeira_tui.tui.inspecting import Lane, QualityOf
-from noeira_tui.tui.text import Line, Piece, clean
+from noeira_tui.tui.text import Line, Piece, clean, wrap_line
 from noeira_tui.tui.widgets.episode_view import BESIDE_FROM, EpisodeView, Shown
 from noeira_tui.tui.widgets.painted import title_content
 from noeira_tui.tui.widgets.plot import Curves, Plot
@@ -350,7 +350,8 @@ class EpisodeLook:
             return
         info, width = self._screen.info, max(20, about.size.width)
         found = self._series.get(episode.index)
-        quality = () if found is None or found[1] is None else (*found[1], ())
+        told = () if found is None or found[1] is None else (*found[1], ())
+        quality = [part for line in told for part in wrap_line(line, width)]
         lines = [*quality, *inspector_lines.about(episode, None if info is None else info.fps, width, glyphs)]
         about.show_title(((f"episode {episode.index}", "strong"),))
         about.show(inspector_lines.fitted(lines, width, glyphs))

@@ -38,6 +38,10 @@ class InspectorKeys:
             "camera_back": partial(look.turn_camera, -1),
             "drawing": lambda: screen.tell(f"Drawn as {screen.view.frame.turn_drawing()}."),
             "about": partial(look.toggle, "about"),
+            "mark": screen.judging.mark,
+            "reject": screen.judging.reject,
+            "undo": screen.judging.undo,
+            "ingest": screen.judging.ingest,
             "go": self._go,
             "check": screen.check_deeply,
             "stop": self._stop,
@@ -81,8 +85,9 @@ class InspectorKeys:
         self._screen.tell(f"Copied: {text}")
 
     def _close(self) -> None:
-        if not (self._screen.shows_episodes and self._screen.look.back()):
-            self._screen.dismiss(None)
+        screen = self._screen
+        if not (screen.shows_episodes and (screen.look.back() or screen.judging.unmark())):
+            screen.dismiss(None)
 
     def _go(self) -> None:
         from noeira_tui.tui.modals.ask import AskDialog

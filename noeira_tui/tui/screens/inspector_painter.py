@@ -62,9 +62,16 @@ class InspectorPainter:
 
         def paint(index: int, width: int) -> Line:
             found = table.page(index, 1)
-            return inspector_lines.episode_line(found[0], digits, fps, width, glyphs) if found else ()
+            if not found:
+                return ()
+            rejected = found[0].index in screen.judging.rejected
+            return inspector_lines.episode_line(found[0], digits, fps, width, glyphs, rejected=rejected)
 
-        rows.show(len(table), paint, cursor=0, head=[inspector_lines.episode_head(digits, fps)])
+        def lead(index: int) -> Piece:
+            found = table.page(index, 1) if screen.judging.marked else ()
+            return screen.judging.sign(found[0].index) if found else (" ", "")
+
+        rows.show(len(table), paint, cursor=0, head=[inspector_lines.episode_head(digits, fps)], lead=lead)
         rows.border_title = title_content((("episodes", "strong"), (f" {glyphs.dot} {len(table):,}", "quiet")))
 
     def _section(self, width: int) -> list[Line]:
@@ -172,7 +179,8 @@ class InspectorPainter:
             return cut_line(((reading, "live"), (since, "strong"), ("  x stops it", "faint")), width, glyphs)
         if screen.shows_episodes and screen.look.episode is not None:
             fps = None if screen.info is None else screen.info.fps
-            return inspector_lines.brief_episode(screen.look.episode, fps, width, glyphs)
+            rejected = screen.look.episode.index in screen.judging.rejected
+            return inspector_lines.brief_episode(screen.look.episode, fps, width, glyphs, rejected=rejected)
         if screen.info is None:
             return ((" nothing is known of it yet", "faint"),)
         looked = [what.partition(":")[0] for what, done in self._looked().items() if done]

@@ -84,7 +84,7 @@ class EpisodeView(Horizontal):
         if not plots:
             self._below.styles.height = "1fr"
         else:
-            self._below.styles.height = max(12, height * 9 // 20) if shown.frame else 9
+            self._below.styles.height = max(12, height * 9 // 20) if shown.frame or shown.about else 9
 
     @property
     def about_width(self) -> int:

@@ -18,8 +18,8 @@ class FilterLine(Input):
         Binding("down", "leave(False)", show=False),
     ]
 
-    def __init__(self, needle: str) -> None:
-        super().__init__(needle, placeholder="words of names and states", classes="filter", compact=True)
+    def __init__(self, needle: str, placeholder: str = "words of names and states") -> None:
+        super().__init__(needle, placeholder=placeholder, classes="filter", compact=True)
 
     def action_leave(self, clear: bool) -> None:
         self.post_message(FilterLeft(clear=clear))

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from noeira_tui.tui.text import Line
+from noeira_tui.tui.text import Line, Piece
 from noeira_tui.tui.widgets.painted import looks_of, strip_of
 
 PaintLine = Callable[[int, int], Line]
@@ -39,6 +39,7 @@ class LineList(ScrollView, inherit_bindings=False):
         super().__init__(id=id)
         self._count = 0
         self._paint: PaintLine = lambda index, width: ()
+        self._lead: Callable[[int], Piece] = _no_lead
         self._has_cursor = False
         self._head: tuple[Line, ...] = ()
         self._cursor = 0
@@ -55,9 +56,20 @@ class LineList(ScrollView, inherit_bindings=False):
         """What a row shows in a width."""
         return self._paint(index, width)
 
-    def show(self, count: int, paint: PaintLine, *, cursor: int | None = None, head: Sequence[Line] = ()) -> None:
-        """Show `count` rows below the lines `head`, which stay on top; with `cursor` one of them is highlighted."""
-        self._count, self._paint, self._head = count, paint, tuple(head)
+    def show(
+        self,
+        count: int,
+        paint: PaintLine,
+        *,
+        cursor: int | None = None,
+        head: Sequence[Line] = (),
+        lead: Callable[[int], Piece] | None = None,
+    ) -> None:
+        """Show `count` rows below the lines `head`, which stay on top; with `cursor` one of them is highlighted.
+
+        `lead` gives the one cell before a row, such as its mark.
+        """
+        self._count, self._paint, self._head, self._lead = count, paint, tuple(head), lead or _no_lead
         self._has_cursor = cursor is not None
         self._cursor = max(0, min(count - 1, cursor or 0))
         self._resize()
@@ -142,4 +154,8 @@ class LineList(ScrollView, inherit_bindings=False):
         over: Style | None = None
         if self._has_cursor and index == self._cursor:
             over = looks_of(self.app)["cursor" if self.has_focus else "cursor-blurred"]
-        return strip_of(self, ((" ", ""), *self._paint(index, width - 2)), width, over)
+        return strip_of(self, (self._lead(index), *self._paint(index, width - 2)), width, over)
+
+
+def _no_lead(index: int) -> Piece:
+    return " ", ""

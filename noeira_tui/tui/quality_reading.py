@@ -1,0 +1,163 @@
+"""Reading a catalog of episodes beside the app: all of it for the quality screen, one episode for the inspector."""
+
+from __future__ import annotations
+
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from noeira_tui.core.errors import NoeiraError
+from noeira_tui.core.progress import CancelToken
+from noeira_tui.tui.rejecting import local_folder, rejected_of
+from noeira_tui.tui.text import Line
+
+if TYPE_CHECKING:
+    from noeira_tui.datasets.facts import Series
+    from noeira_tui.episodes.browse import EpisodeColumns
+    from noeira_tui.tui.glyphs import Glyphs
+    from noeira_tui.tui.ports import BoxLike
+    from noeira_tui.tui.quality_table import QualityTable
+
+_NEEDED = ("deltalake", "duckdb", "xxhash")
+_MARKER = "catalog.json"
+
+
+def missing_extra() -> str | None:
+    """What to install before anything can be ingested, in words; None when everything is there."""
+    for name in _NEEDED:
+        if find_spec(name) is None:
+            return f"It needs {name}, which is not installed: pip install 'noeira-tui[episodes]'"
+    return None
+
+
+def read_quality(catalog: str, cancel: CancelToken) -> QualityTable:
+    """Everything in the catalog at a place, and which of it is rejected on this box.
+
+    Raises NoCatalogError when there is none, DatasetError, NetworkError, CancelledError.
+    """
+    from noeira_tui.episodes.browse import read_columns
+    from noeira_tui.tui.quality_table import QualityTable, Wanted
+
+    columns = read_columns(catalog, cancel=cancel)
+    rejected = read_rejections(columns, cancel)
+    table = QualityTable(columns, rejected)
+    # Made here, so that the first paint finds them made.
+    _ = (table.flags, table.medians, table.flagged, table.rows(Wanted()))
+    return table
+
+
+def read_rejections(columns: EpisodeColumns, cancel: CancelToken) -> dict[str, frozenset[int]]:
+    """The rejected episodes of all datasets of a catalog that are on this box."""
+    found: dict[str, frozenset[int]] = {}
+    for source in columns.sources.names:
+        cancel.check()
+        episodes = rejected_of(source) if source else frozenset()
+        if source and episodes:
+            found[source] = episodes
+    return found
+
+
+class Catalogs:
+    """Which catalog of episodes the app looks at: this root's, or another one that was asked for."""
+
+    def __init__(self, box: BoxLike) -> None:
+        self._box = box
+        self._chosen: str | None = None
+
+    @property
+    def chosen(self) -> str | None:
+        """The one that was asked for; None for the root's."""
+        return self._chosen
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        from noeira_tui.jobs.episode_kinds import catalog_place
+
+        return catalog_place(self._chosen, self._box.settings)
+
+    def choose(self, place: str) -> None:
+        """Look at another one. Raises ConfigError for what cannot be one."""
+        from noeira_tui.jobs.episode_kinds import catalog_place
+
+        self._chosen = catalog_place(place, self._box.settings)
+
+
+class EpisodeQuality:
+    """What a catalog knows of the episodes that the inspector looks at. May be called from several threads."""
+
+    def __init__(self, catalogs: Catalogs, glyphs: Glyphs) -> None:
+        self._catalogs = catalogs
+        self._glyphs = glyphs
+        self._lock = threading.Lock()
+        self._read: tuple[object, EpisodeColumns] | None = None
+
+    def lines(self, uri: str, series: Series) -> tuple[Line, ...] | None:
+        """The quality of an episode as lines; None for what is in no catalog, or in one that cannot be read."""
+        from noeira_tui.tui import quality_lines
+
+        if missing_extra() is not None:
+            return None
+        place = self._catalogs.place
+        try:
+            with self._lock:
+                columns = self._columns(place, uri)
+            row = None if columns is None else _row_of(columns, uri, series)
+        except NoeiraError:
+            # The quality screen tells why; a plot does not need it.
+            return None
+        if columns is None or row is None:
+            return None
+        info = columns.episode(row)
+        rejected = series.episode_index in rejected_of(uri)
+        return quality_lines.brief(info, self._glyphs, rejected=rejected)
+
+    def _columns(self, place: str, uri: str) -> EpisodeColumns | None:
+        """All of the catalog, read anew when it changed."""
+        from noeira_tui.episodes.browse import read_columns
+
+        folder = local_folder(place)
+        stamp = None if folder is None else _stamp(folder)
+        if folder is not None and stamp is None:
+            return None
+        key = (place, stamp)
+        if self._read is None or self._read[0] != key:
+            self._read = (key, read_columns(place))
+        return self._read[1]
+
+
+def _stamp(folder: Path) -> tuple[int, ...] | None:
+    """What changes with every commit to a catalog in a folder; None when there is no catalog."""
+    try:
+        (folder / _MARKER).stat()
+        return tuple((folder / table / "_delta_log").stat().st_mtime_ns for table in ("episodes", "quality_scores"))
+    except OSError:
+        return None
+
+
+def _row_of(columns: EpisodeColumns, uri: str, series: Series) -> int | None:
+    """The row of an episode: by the dataset's address and its number, else by its contents; the newest of several."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    plain = uri if "?" in uri else uri.rstrip("/") or uri
+    names = columns.sources.names
+    rows = np.zeros(0, np.int64)
+    if plain in names:
+        mask = (columns.sources.codes == names.index(plain)) & (columns.numbers["episode"] == series.episode_index)
+        rows = np.flatnonzero(mask)
+    if len(rows) == 1:
+        return int(rows[0])
+    at = pc.index(columns.table["episode_id"], _digest(series)).as_py()
+    if at >= 0:
+        return int(at)
+    return int(max(rows, key=lambda row: columns.coded["ingested_at"].at(int(row)) or "")) if len(rows) else None
+
+
+def _digest(series: Series) -> str:
+    """The hash of an episode whose times begin at zero, as recorders write them."""
+    from noeira_tui.episodes.frames import EpisodeFrames
+    from noeira_tui.episodes.hashing import content_hash
+
+    return content_hash(EpisodeFrames(series.state, series.action, series.timestamps))

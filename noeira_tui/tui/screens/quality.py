@@ -1,0 +1,241 @@
+"""The quality screen: how the episodes of a catalog score, what is wrong with them, the worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from noeira_tui.core.errors import NoeiraError
+from noeira_tui.core.progress import CancelToken
+from noeira_tui.tui.messages import ErrandDone, ErrandFailed, FilterLeft
+from noeira_tui.tui.quality_actions import BY_ID, Judging, bindings
+from noeira_tui.tui.quality_view import QualityView
+from noeira_tui.tui.rows import Place
+from noeira_tui.tui.screens.quality_keys import QualityKeys
+from noeira_tui.tui.screens.quality_painter import QualityPainter
+from noeira_tui.tui.styles import style_sheet
+from noeira_tui.tui.text import clean
+from noeira_tui.tui.threads import Errands
+from noeira_tui.tui.widgets.key_bar import KeyBar
+from noeira_tui.tui.widgets.line_list import LineList
+from noeira_tui.tui.widgets.painted import Painted
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+    from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.tui.glyphs import Glyphs
+    from noeira_tui.tui.quality_table import QualityTable
+    from noeira_tui.tui.screens.quality_links import QualityLinks
+
+WIDE_FROM = 110
+"""Columns from which the details stand beside the list; below they take its place when they are asked for."""
+
+JOBS_EVERY_S = 0.5
+
+
+class QualityScreen(Screen[None]):
+    """One catalog of episodes. `links` is what it needs of the rest of the app."""
+
+    CSS_PATH = style_sheet("quality.tcss")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    AUTO_FOCUS = "#quality-rows"
+
+    def __init__(self, links: QualityLinks, glyphs: Glyphs) -> None:
+        super().__init__()
+        self.links = links
+        self.glyphs = glyphs
+        self.errands = Errands(self.post_message)
+        self.view = QualityView()
+        self.error: NoeiraError | None = None
+        self.reading = False
+        self.shows_details = True
+        self.rows = LineList(id="quality-rows")
+        self.flags = LineList(id="quality-flags")
+        self.about = LineList(id="quality-about")
+        self.painter = QualityPainter(self)
+        self.keys = QualityKeys(self)
+        self._cancel = CancelToken()
+        self._ingesting: frozenset[int] = frozenset()
+
+    def compose(self) -> ComposeResult:
+        yield Painted(id="header")
+        with Horizontal(id="quality-top"):
+            yield Painted(id="quality-scores")
+            yield self.flags
+        with Horizontal(id="quality-body"):
+            with Vertical(id="quality-list"):
+                yield self.rows
+            yield self.about
+        yield Painted(id="status")
+        yield KeyBar(self.glyphs)
+
+    def on_mount(self) -> None:
+        self.set_class(self.glyphs.is_ascii, "-ascii")
+        self.shows_details = self.is_wide
+        self._ingesting = frozenset(job.id for job in self.ingests)
+        self.set_interval(JOBS_EVERY_S, self._follow_jobs)
+        self.read()
+
+    def on_unmount(self) -> None:
+        self._cancel.cancel()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.shows_details = self.is_wide
+        self.painter.arrange()
+        self.painter.paint()
+
+    @property
+    def is_wide(self) -> bool:
+        return self.app.size.width >= WIDE_FROM
+
+    # What is read
+
+    def read(self) -> None:
+        """Read the catalog, beside the app; what is shown stays until it is read."""
+        from noeira_tui.tui.quality_reading import missing_extra, read_quality
+
+        self._cancel.cancel()
+        token = self._cancel = CancelToken()
+        place = self.links.catalogs.place
+        missing = missing_extra()
+        if missing is not None:
+            self.error = NoeiraError(missing, title="Not installed")
+            self.painter.paint()
+            return
+        self.reading = True
+
+        def done(table: QualityTable) -> None:
+            if token is self._cancel and not token.is_cancelled:
+                self.reading, self.error = False, None
+                self.view.take(table)
+                self.painter.paint()
+
+        def failed(error: NoeiraError) -> None:
+            if token is self._cancel and not token.is_cancelled:
+                self.reading, self.error = False, error
+                self.view.forget()
+                self.painter.paint()
+
+        self.errands.run(lambda: read_quality(place, token), done, failed)
+        self.painter.paint()
+
+    def read_rejections(self) -> None:
+        """Read only which episodes are rejected, after that was changed."""
+        from noeira_tui.tui.quality_reading import read_rejections
+
+        table, token = self.view.table, self._cancel
+        if table is None:
+            return
+
+        def done(rejected: dict[str, frozenset[int]]) -> None:
+            if self.view.table is table:
+                self.view.take_rejected(rejected)
+                self.painter.paint()
+
+        self.errands.run(lambda: read_rejections(table.columns, token), done, lambda error: None)
+
+    @property
+    def ingests(self) -> tuple[JobRecord, ...]:
+        """The live jobs that ingest."""
+        return tuple(job for job in self.links.jobs() if job.is_live and job.spec.kind == "episodes-ingest")
+
+    def _follow_jobs(self) -> None:
+        """Read the catalog again when an ingest ended; tell how far one is."""
+        live = frozenset(job.id for job in self.ingests)
+        ended, self._ingesting = self._ingesting - live, live
+        if ended:
+            self.read()
+        elif live or not self.view.table:
+            self.painter.paint_lines()
+
+    def on_errand_done(self, message: ErrandDone) -> None:
+        message.then()
+
+    def on_errand_failed(self, message: ErrandFailed) -> None:
+        if message.otherwise is not None:
+            message.otherwise(message.error)
+        else:
+            from noeira_tui.tui.modals.error import ErrorDialog
+
+            self.app.push_screen(ErrorDialog(message.error, self.glyphs))
+
+    # Where one is
+
+    @property
+    def list(self) -> LineList:
+        """What the keyboard moves in."""
+        if self.flags.has_focus:
+            return self.flags
+        return self.about if self.about.has_focus else self.rows
+
+    def situation(self) -> Judging:
+        """What decides which actions can be used now."""
+        view = self.view
+        return Judging(
+            place=Place.DIALOG,
+            read_only=self.links.rejecting.read_only,
+            marked=len(view.marked),
+            on_flags=self.flags.has_focus,
+            known=view.table is not None,
+            shown=len(view.rows),
+            flags=0 if view.table is None else len(view.table.flags),
+            reject_refusal=view.why_not_rejectable(),
+            undoable=self.links.rejecting.undoable,
+            ingest_refusal=self.links.ingest_refusal(),
+        )
+
+    def tell(self, text: str, *, severity: str = "information") -> None:
+        """A toast. Its text is literal."""
+        level = "warning" if severity == "warning" else "information"
+        self.notify(clean(text, self.glyphs)[:300], severity=level, markup=False)  # type: ignore[arg-type]  # a literal
+
+    # What the user does
+
+    @on(LineList.Moved)
+    def _row_changed(self, message: LineList.Moved) -> None:
+        if message.lines is self.rows:
+            self.view.move_to(message.index)
+            self.painter.paint_episode()
+        self.painter.paint_lines()
+
+    @on(LineList.Chosen)
+    def _row_chosen(self) -> None:
+        self.act("quality_open")
+
+    @on(KeyBar.Clicked)
+    def _key_clicked(self, message: KeyBar.Clicked) -> None:
+        self.act(message.action_id)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if self.is_mounted:
+            self.painter.paint_lines()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.view.filter(event.value)
+        self.painter.paint_rows()
+
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        await self.keys.leave_filter(clear=False)
+
+    async def on_filter_left(self, message: FilterLeft) -> None:
+        await self.keys.leave_filter(clear=message.clear)
+
+    def action_act(self, action_id: str) -> None:
+        """What a key does."""
+        self.act(action_id)
+
+    def act(self, action_id: str) -> None:
+        """Do an action of this screen, or say why not."""
+        reason = BY_ID[action_id].why_not(self.situation())
+        if reason is not None:
+            self.tell(reason, severity="warning")
+        else:
+            self.keys.handlers[action_id]()
