@@ -27,8 +27,11 @@ class LocalStore:
         cancel.check()
         self._traffic.add(requests=1)
         try:
-            with self._path(path).open("rb", buffering=0) as stream:
-                size = os.fstat(stream.fileno()).st_size
+            with open(self._path(path), "rb", buffering=0, opener=_unheld) as stream:
+                found = os.fstat(stream.fileno())
+                if not stat.S_ISREG(found.st_mode):
+                    raise missing(path)
+                size = found.st_size
                 start, stop = (0, size) if span is None else _bounds(span, size)
                 if stop - start > max_bytes:
                     raise too_large(path, stop - start, max_bytes)
@@ -77,6 +80,11 @@ class LocalStore:
 
     def _path(self, path: str) -> Path:
         return self._base / path if path else self._base
+
+
+def _unheld(path: str, flags: int) -> int:
+    """Opens without waiting: a pipe in place of a file would hold the reader up until somebody writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _read(fd: int, start: int, stop: int) -> bytes:

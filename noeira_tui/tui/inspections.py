@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from noeira_tui.tui.screens.main import MainScreen
 
 HINT = (
-    "A folder or a file, s3://bucket/dataset, https://, gs://, hf://datasets/owner/name, noeira://datasets/ID or "
-    "noeira://projects/PROJECT/DATASET."
+    "A folder or file, s3://bucket/dataset, https://, gs://, hf://datasets/o/r, noeira://datasets/ID or "
+    "noeira://projects/P/D."
 )
 
 

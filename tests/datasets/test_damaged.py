@@ -6,6 +6,7 @@ Whatever is broken, the answer is either the dataset with problems or an error t
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -268,3 +269,29 @@ def test_zero_episodes(copy: Copy) -> None:
     path = copy("v3") / "meta/info.json"
     path.write_text(json.dumps({**json.loads(path.read_bytes()), "total_episodes": 0, "total_frames": 0, "splits": {}}))
     assert {problem.code for problem in inspect(str(path.parents[1])).problems} == {"zero_episodes"}
+
+
+@pytest.mark.parametrize("name", ["meta/info.json", "data/chunk-000/file-000.parquet"])
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(copy: Copy, name: str) -> None:
+    path = copy("v3") / name
+    path.unlink()
+    os.mkfifo(path)
+    root = str(path.parents[1] if name.startswith("meta") else path.parents[2])
+    if name.startswith("meta"):
+        with pytest.raises(DatasetError, match=r"no meta/info\.json"):
+            inspect(root)
+    else:
+        found = {(problem.code, problem.file) for problem in inspect(root, deep=True).problems}
+        assert ("missing_file", name) in found
+
+
+def test_a_statistic_that_is_no_number_keeps_its_place(copy: Copy) -> None:
+    path = copy("v3") / "meta/stats.json"
+    path.write_text(
+        '{"action": {"mean": [NaN, 2, null, "x", Infinity, [6]], "max": "7", "std": NaN, "count": [1e999]}}'
+    )
+    with Inspector(str(path.parents[1])) as inspector:
+        (one,) = inspector.stats()
+    shown = [str(number) for number in one.mean]
+    assert shown == ["nan", "2.0", "nan", "nan", "inf", "6.0"]
+    assert (one.maximum, one.std, one.count) == ((), (), None)

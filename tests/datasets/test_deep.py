@@ -228,6 +228,24 @@ def test_a_video_folder_of_another_name(root: Path) -> None:
     assert one.videos["observation.images.front"].file.startswith("video/")
 
 
+def test_paths_that_are_wrong_are_told_by_their_own_template(tmp_path: Path) -> None:
+    import json
+
+    (tmp_path / "meta").mkdir()
+    features = {"cam": {"dtype": "video", "shape": [4, 4, 3], "names": ["height", "width", "channels"]}}
+    paths = {"data_path": "d/episode_{episode_index:06d}.parquet", "video_path": "v/{episode_index:06d}.mp4"}
+    info = {"codebase_version": "v2.1", "fps": 10, "total_episodes": 1, "total_frames": 3, "features": features}
+    (tmp_path / "meta/info.json").write_text(json.dumps({**info, **paths}))
+    (tmp_path / "meta/episodes.jsonl").write_text('{"episode_index": 0, "length": 3, "tasks": []}')
+    for name in ("data/chunk-000/episode_000000.parquet", "videos/chunk-000/cam/episode_000000.mp4"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    told = {one.field: one.message for one in inspect(str(tmp_path), episodes=True).problems if one.code == "bad_path"}
+    assert told.keys() == {"data_path", "video_path"}
+    assert "names d/episode_000000.parquet" in told["data_path"]
+    assert "names v/000000.mp4" in told["video_path"]
+
+
 def test_a_file_that_is_gone_is_told_without_a_deep_look(root: Path) -> None:
     (root / VIDEO).unlink()
     codes = found(root, deep=False)

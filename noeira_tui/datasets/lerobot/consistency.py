@@ -101,10 +101,16 @@ def check_files(source: Source, info: LeRobotInfo, table: EpisodeTable, problems
     gone = [file for file in files if file not in there]
     moved = _elsewhere(source, info, table, gone) if gone else {}
     if moved:
-        field = "data_path" if any(file in moved for file in table.data_files) else "video_path"
-        wrong, right = next(iter(moved.items()))
-        message = f"{INFO}: `{field}` names {wrong}, the file is at {right} ({len(moved):,} such)."
-        problems.add("bad_path", INFO, field, message)
+        data = set(table.data_files)
+        for field, wrongs in (
+            ("data_path", [file for file in moved if file in data]),
+            ("video_path", [file for file in moved if file not in data]),
+        ):
+            if wrongs:
+                message = (
+                    f"{INFO}: `{field}` names {wrongs[0]}, the file is at {moved[wrongs[0]]} ({len(wrongs):,} such)."
+                )
+                problems.add("bad_path", INFO, field, message)
         _move(table, moved)
     for file in gone:
         if file in moved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from noeira_tui.core.errors import DatasetError
@@ -144,8 +145,17 @@ def _feature_stats(name: str, told: Mapping[str, object]) -> FeatureStats:
 
 
 def _flat(value: object) -> tuple[float, ...]:
-    """Numbers out of lists in lists, as cameras have them; what is no number is left out."""
+    """Numbers out of lists in lists, as cameras have them. In a list, what is no finite number keeps its place: those
+    behind it belong to the dimensions behind it."""
     if isinstance(value, list):
-        return tuple(number for inner in value for number in _flat(inner))
+        return tuple(
+            number for inner in value for number in (_flat(inner) if isinstance(inner, list) else (_at(inner),))
+        )
     number = finite_number(value)
     return () if number is None else (number,)
+
+
+def _at(value: object) -> float:
+    """One number of a list: infinite where it says so, NaN where it is none."""
+    number = finite_number(value)
+    return number if number is not None else value if isinstance(value, float) else math.nan
