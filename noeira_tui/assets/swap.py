@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
-import sys
 from pathlib import Path
 
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
-_RENAME_SWAP = 2
-_UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
+from noeira_tui.core.renaming import UNSUPPORTED, exchange_names
+
 STAGED = ".noeira-new"
 RETIRED = ".noeira-old"
 
@@ -29,10 +25,10 @@ def swap_in(staged: Path, dest: Path) -> Path | None:
             raise
     else:
         return None
-    code = _exchange(os.fsencode(staged), os.fsencode(dest))
+    code = exchange_names(staged, dest)
     if code == 0:
         return staged
-    if code not in _UNSUPPORTED:
+    if code not in UNSUPPORTED:
         raise OSError(code, os.strerror(code), str(dest))
     # Two steps where the file system has no exchange; who is killed between them leaves both trees, named.
     retired = staged.with_name(staged.name.removesuffix(STAGED) + RETIRED)
@@ -43,16 +39,3 @@ def swap_in(staged: Path, dest: Path) -> Path | None:
         retired.rename(dest)
         raise
     return retired
-
-
-def _exchange(one: bytes, other: bytes) -> int:
-    """The errno of an exchange of two names, 0 when it was done."""
-    library = ctypes.CDLL(None, use_errno=True)
-    try:
-        if sys.platform == "darwin":
-            failed = library.renamex_np(one, other, _RENAME_SWAP)
-        else:
-            failed = library.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE)
-    except AttributeError:
-        return errno.ENOSYS
-    return ctypes.get_errno() if failed else 0

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from pathlib import Path
 
 from noeira_tui.core.errors import DestinationError
 from noeira_tui.core.files import fsync_folder
+from noeira_tui.core.renaming import UNSUPPORTED, rename_exclusively
 from noeira_tui.transfer.facts import FileStamp, Replace
-
-_AT_FDCWD = -100
-_RENAME_NOREPLACE = 1
-_RENAME_EXCL = 4
-_UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
 
 
 def may_replace(dest: Path, allowed: Replace) -> bool:
@@ -62,10 +57,10 @@ def publish(part: Path, fd: int, dest: Path, allowed: Replace, *, durable: bool 
 
 def rename_to_free_name(source: Path, dest: Path) -> None:
     """Rename, failing with FileExistsError when `dest` exists, in one step where the system can."""
-    code = _rename_exclusive(os.fsencode(source), os.fsencode(dest))
+    code = rename_exclusively(source, dest)
     if code == 0:
         return
-    if code not in _UNSUPPORTED:
+    if code not in UNSUPPORTED:
         raise OSError(code, os.strerror(code), str(dest))
     try:
         os.link(source, dest)
@@ -78,21 +73,6 @@ def rename_to_free_name(source: Path, dest: Path) -> None:
         source.replace(dest)
         return
     source.unlink()
-
-
-def _rename_exclusive(source: bytes, dest: bytes) -> int:
-    """The errno of an exclusive rename, 0 when it was done, ENOSYS where the system has none."""
-    import ctypes
-
-    library = ctypes.CDLL(None, use_errno=True)
-    try:
-        if sys.platform == "darwin":
-            failed = library.renamex_np(source, dest, _RENAME_EXCL)
-        else:
-            failed = library.renameat2(_AT_FDCWD, source, _AT_FDCWD, dest, _RENAME_NOREPLACE)
-    except AttributeError:
-        return errno.ENOSYS
-    return ctypes.get_errno() if failed else 0
 
 
 def _stamp_behind(path: Path) -> FileStamp | None:

@@ -98,7 +98,7 @@ def test_killed_at_the_swap(
     after: bool, exchange: bool, packs: Packs, root: Path, server: PackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not exchange:
-        monkeypatch.setattr(swap, "_exchange", lambda one, other: 38)
+        monkeypatch.setattr(swap, "exchange_names", lambda one, other: 38)
     declare_version(root, server, OLD, "v1")
     packs.pull()
     declare_version(root, server, NEW, "v2")
@@ -116,7 +116,7 @@ def test_killed_between_the_two_steps_of_a_swap(
     declare_version(root, server, OLD, "v1")
     packs.pull()
     declare_version(root, server, NEW, "v2")
-    monkeypatch.setattr(swap, "_exchange", lambda one, other: 38)
+    monkeypatch.setattr(swap, "exchange_names", lambda one, other: 38)
     child = os.fork()
     if child == 0:
         real = Path.rename

@@ -27,7 +27,7 @@ def pull(server: FaultyServer, dest: Path, **more: object):
 def rename(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The system can rename exclusively; it cannot, but has hard links; it has neither."""
     if request.param != "one step":
-        monkeypatch.setattr(publish_module, "_rename_exclusive", lambda source, dest: 38)
+        monkeypatch.setattr(publish_module, "rename_exclusively", lambda source, dest: 38)
     if request.param == "neither":
 
         def refuse(*args: object) -> None:
