@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import secrets
-import select
 import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +20,7 @@ from noeira_tui.service.config import ServiceConfig, StoreKeys
 from noeira_tui.service.datafolder import DataFolder
 from noeira_tui.service.folderstore import FolderStore
 from noeira_tui.service.presign import Signer
-from noeira_tui.service.processes import end, from_notes
+from noeira_tui.service.processes import end, first_line, from_notes
 from noeira_tui.service.sockets import http_address, listen, port_of
 from noeira_tui.service.storechild import LOCKED_EXIT, READY
 
@@ -119,21 +117,16 @@ class EmbeddedStore:
     def wait_until_ready(self) -> None:
         """Wait for the process to answer. Raises StateError when it ends or says nothing for 20 s."""
         process = self._process
-        assert process is not None and process.stdout is not None, "spawn() comes first"
-        deadline = time.monotonic() + _START_PATIENCE_S
-        while time.monotonic() < deadline:
-            readable, _, _ = select.select([process.stdout], [], [], 0.2)
-            if readable:
-                if process.stdout.readline().decode("ascii", "replace").strip() == READY:
-                    return
-                code = process.wait()
-                raise StateError(self._why(code), title="Object store", hint=f"See {self._folder.path / 'store.log'}.")
-        process.kill()
-        raise StateError(
-            f"The object store did not answer within {_START_PATIENCE_S:.0f} s.",
-            title="Object store",
-            hint=f"See {self._folder.path / 'store.log'}.",
-        )
+        assert process is not None, "spawn() comes first"
+        said = first_line(process, _START_PATIENCE_S)
+        if said == READY:
+            return
+        if said is None:
+            process.kill()
+            why = f"The object store did not answer within {_START_PATIENCE_S:.0f} s."
+        else:
+            why = self._why(process.wait())
+        raise StateError(why, title="Object store", hint=f"See {self._folder.path / 'store.log'}.")
 
     @property
     def title(self) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -43,6 +45,13 @@ def die_with(parent: int) -> None:
     if os.getppid() != parent:
         # It died before the kernel was asked to tell.
         os._exit(1)
+
+
+def first_line(process: subprocess.Popen[bytes], patience_s: float) -> str | None:
+    """What a process of ours says first; empty when it ends without a word, None when it says nothing for so long."""
+    assert process.stdout is not None, "it was started with a pipe"
+    readable, _, _ = select.select([process.stdout], [], [], patience_s)
+    return process.stdout.readline().decode("ascii", "replace").strip() if readable else None
 
 
 def end(owner: ProcessOwner, *, patience_s: float = 5.0) -> bool:

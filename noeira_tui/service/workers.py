@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import fields
 
 from noeira_tui.core.errors import StateError
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.datafolder import DataFolder
+from noeira_tui.service.processes import first_line
 from noeira_tui.service.worker import READY
 
 _START_PATIENCE_S = 30.0
@@ -63,16 +62,13 @@ class Worker:
     def wait_until_ready(self) -> None:
         """Wait for it to answer. Raises StateError when it ends or says nothing for 30 s."""
         process = self._process
-        assert process is not None and process.stdout is not None, "spawn() comes first"
-        deadline = time.monotonic() + _START_PATIENCE_S
-        while time.monotonic() < deadline:
-            readable, _, _ = select.select([process.stdout], [], [], 0.2)
-            if readable:
-                if process.stdout.readline().decode("ascii", "replace").strip() == READY:
-                    return
-                raise StateError(f"The {self.title} ended at its start (exit {process.wait()}).", title="Worker")
-        process.kill()
-        raise StateError(f"The {self.title} did not answer within {_START_PATIENCE_S:.0f} s.", title="Worker")
+        assert process is not None, "spawn() comes first"
+        said = first_line(process, _START_PATIENCE_S)
+        if said is None:
+            process.kill()
+            raise StateError(f"The {self.title} did not answer within {_START_PATIENCE_S:.0f} s.", title="Worker")
+        if said != READY:
+            raise StateError(f"The {self.title} ended at its start (exit {process.wait()}).", title="Worker")
 
     def ask_to_stop(self) -> None:
         """Let it finish what is in flight."""
