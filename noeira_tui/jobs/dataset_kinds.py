@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from noeira_tui.core.settings import API_KEY, Settings
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.jobs.records import JobSpec
+from noeira_tui.jobs.specs import spec_of
 from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
@@ -107,14 +107,11 @@ def _mirror(kind: AnyDatasetKind, work: Work) -> Iterator[Mirror]:
 
 def _spec(kind: AnyDatasetKind, settings: Settings, verb: str, folder: str = "", *, takes_slot: bool = True) -> JobSpec:
     target = f"{kind.project}/{kind.dataset}"
-    return JobSpec(
-        kind=kind.kind,
+    return spec_of(
+        kind,
+        settings,
         title=f"{verb} {target}",
         target=target,
-        params=json.dumps(asdict(kind)),
-        root=settings.root,
-        cwd=settings.cwd,
-        env_file=settings.env_file,
         service_url=settings.service_url,
         folder=folder,
         takes_slot=takes_slot,

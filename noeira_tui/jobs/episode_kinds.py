@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +14,7 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.redact import redact
 from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.records import JobSpec
+from noeira_tui.jobs.specs import spec_of
 from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
@@ -99,14 +99,11 @@ class EpisodesIngest:
                 hint="Ingest it in the foreground, or by an address that needs none, with credentials in the settings.",
             )
         name = self.uris[0] if len(self.uris) == 1 else f"{len(self.uris)} datasets"
-        return JobSpec(
-            kind=self.kind,
+        return spec_of(
+            self,
+            settings,
             title=f"ingest {name.rstrip('/').rpartition('/')[2] or name}",
             target=self.uris[0] if len(self.uris) == 1 else self.catalog,
-            params=json.dumps(asdict(self)),
-            root=settings.root,
-            cwd=settings.cwd,
-            env_file=settings.env_file,
             service_url=settings.service_url if any(uri.startswith("noeira://") for uri in self.uris) else None,
         )
 

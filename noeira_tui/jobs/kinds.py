@@ -14,6 +14,7 @@ from noeira_tui.jobs.dataset_kinds import DatasetPull, DatasetPush, DatasetWatch
 from noeira_tui.jobs.episode_kinds import EpisodesIngest
 from noeira_tui.jobs.pack_kinds import AssetsVerify
 from noeira_tui.jobs.records import JobSpec
+from noeira_tui.jobs.specs import spec_of
 from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
@@ -131,14 +132,11 @@ class AssetsPull:
             except ConfigError:
                 # Only the packs that need it will fail, and say so.
                 service_url = None
-        return JobSpec(
-            kind=self.kind,
+        return spec_of(
+            self,
+            settings,
             title=f"pull {title}",
             target=target,
-            params=json.dumps(asdict(self)),
-            root=settings.root,
-            cwd=settings.cwd,
-            env_file=settings.env_file,
             service_url=service_url,
             folder=str(settings.cache_dir),
         )
@@ -168,14 +166,11 @@ PUSHES = frozenset({CatalogPush.kind, DatasetPush.kind})
 
 
 def _spec(kind: CatalogPull | CatalogPush, settings: Settings, title: str, target: str, folder: Path | None) -> JobSpec:
-    return JobSpec(
-        kind=kind.kind,
+    return spec_of(
+        kind,
+        settings,
         title=title,
         target=target,
-        params=json.dumps(asdict(kind)),
-        root=settings.root,
-        cwd=settings.cwd,
-        env_file=settings.env_file,
         service_url=settings.service_url,
         folder="" if folder is None else str(folder),
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from noeira_tui.core.settings import Settings
 from noeira_tui.jobs.records import JobSpec
+from noeira_tui.jobs.specs import spec_of
 from noeira_tui.jobs.work import Work
 
 if TYPE_CHECKING:
@@ -42,13 +42,11 @@ class AssetsVerify:
     def spec(self, settings: Settings) -> JobSpec:
         """The job that does this, detached. It moves nothing, so it waits for no slot."""
         title = self.packs[0][1] if len(self.packs) == 1 else f"{len(self.packs)} packs"
-        return JobSpec(
-            kind=self.kind,
+        return spec_of(
+            self,
+            settings,
             title=f"verify {title}",
             target=", ".join(title for _, title in self.packs),
-            params=json.dumps(asdict(self)),
-            root=settings.root,
-            cwd=settings.cwd,
-            env_file=settings.env_file,
+            service_url=None,
             takes_slot=False,
         )
