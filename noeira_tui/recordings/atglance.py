@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from noeira_tui.catalog.synced import SyncedFiles
@@ -11,7 +12,8 @@ from noeira_tui.core.statedb import StateDb
 from noeira_tui.recordings.compare import FileState, RecordingState, compare
 from noeira_tui.recordings.layout import INFO
 from noeira_tui.recordings.mirror import ready_rows
-from noeira_tui.recordings.read import LocalRecording, read_recording
+from noeira_tui.recordings.obstacles import obstacle_at_glance
+from noeira_tui.recordings.read import LocalFile, LocalRecording, read_recording
 from noeira_tui.recordings.tables import TableReader
 from noeira_tui.recordings.tree import Stamp
 from noeira_tui.transfer.facts import FileStamp
@@ -52,8 +54,29 @@ def compare_at_glance(
         known = remembered.get(name)
         return known[0] if known is not None and known[1] == stamps.get(name) else digest_of(path)
 
+    fresh = [file for file in local.files if file.path not in remembered or remembered[file.path][1] != file.stamp]
+    local = _with_obstacles(local, fresh, answer, digest)
     bases = synced.bases({path: row.sha256 or "" for path, row in ready_rows(answer).items()})
     return local, compare(local, answer, digest, bases, wanted=wanted)
+
+
+def _with_obstacles(
+    local: LocalRecording,
+    fresh: Iterable[LocalFile],
+    answer: RecordingAnswer | None,
+    digest_of: Callable[[Path], str | None],
+) -> LocalRecording:
+    """The recording with what a push would hold back for its size or name; not what the service has in spite of it."""
+    there = ready_rows(answer)
+    found = {}
+    for file in fresh:
+        why = obstacle_at_glance(file.path, file.size_bytes)
+        row = there.get(file.path)
+        if why is not None and (row is None or digest_of(local.folder / file.path) != row.sha256):
+            found[file.path] = why
+    if not found:
+        return local
+    return replace(local, files=tuple(replace(file, obstacle=found.get(file.path)) for file in local.files))
 
 
 def episodes_there(local: LocalRecording, compared: RecordingState, answer: RecordingAnswer | None) -> int:

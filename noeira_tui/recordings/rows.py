@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from noeira_tui.recordings.read import LocalRecording
 
-_MAX_PROBLEMS = 20
+_MAX_FAULTS = 20
+
+
+def row_faults(recording: LocalRecording) -> Mapping[str, str]:
+    """What is wrong with data files that hold other numbers of frames than the episodes in them, by path.
+
+    A footer of each complete data file that the tables name is read; the first few faults are told. While it is
+    recorded a file may have more rows than the tables know of yet. Never raises.
+    """
+    return dict(islice(_faults(recording), _MAX_FAULTS))
 
 
 def row_problems(recording: LocalRecording) -> tuple[str, ...]:
-    """Sentences about data files that hold other numbers of frames than the episodes in them; never raises.
-
-    A footer of each complete data file that the tables name is read. While it is recorded a file may have more rows
-    than the tables know of yet.
-    """
-    problems = []
-    for problem in _problems(recording):
-        problems.append(problem)
-        if len(problems) == _MAX_PROBLEMS:
-            break
-    return tuple(problems)
+    """The same as sentences that name the file."""
+    return tuple(f"{path} {fault}" for path, fault in row_faults(recording).items())
 
 
-def _problems(recording: LocalRecording) -> Iterator[str]:
+def _faults(recording: LocalRecording) -> Iterator[tuple[str, str]]:
     if recording.tables is None:
         return
     complete = {file.path for file in recording.files if file.complete}
@@ -33,9 +34,9 @@ def _problems(recording: LocalRecording) -> Iterator[str]:
             continue
         rows = _rows(recording.folder / name)
         if isinstance(rows, str):
-            yield f"{name} {rows}"
+            yield name, rows
         elif rows < frames or (rows > frames and not recording.is_written_to):
-            yield f"{name} has {rows} rows, its episodes have {frames} frames"
+            yield name, f"has {rows} rows, its episodes have {frames} frames"
 
 
 def _rows(path: Path) -> int | str:

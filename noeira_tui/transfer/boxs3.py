@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from noeira_tui.core.errors import NetworkError, NoeiraError, StorageRefusedError, TransferError
@@ -70,6 +71,15 @@ class BoxS3:
             ),
         )
         return ObjectInParts(client, place, self.found_by)
+
+
+def may_have_s3() -> bool:
+    """Whether there are signs of S3 credentials on this box: variables, or the AWS tools' files. Nothing is asked."""
+    named = (*_KEYS, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
+    if any(os.environ.get(name) for name in named):
+        return True
+    files = (("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"), ("AWS_CONFIG_FILE", "~/.aws/config"))
+    return any(Path(os.environ.get(name) or usual).expanduser().is_file() for name, usual in files)
 
 
 def find_box_s3() -> BoxS3 | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -159,9 +159,10 @@ def _recording(view: RecordingView, now: float, glyphs: Glyphs) -> list[Fact]:
         facts.append(Fact("fps", f"{view.fps:g}"))
     facts.append(_size("size", view.size_bytes, glyphs))
     facts.append(Fact("files", f"{view.files:,}"))
+    # Of what is only on the service every file is behind: that goes without saying.
     for number, label, look in (
         (view.ahead, "to send", "attention"),
-        (view.behind, "newer on the service", "attention"),
+        (view.behind if view.here else 0, "newer or only there", "attention"),
         (view.held_back, "held back", "live"),
     ):
         if number:
@@ -222,6 +223,14 @@ def _files(view: RecordingView, glyphs: Glyphs) -> list[Fact]:
     if len(files) > MAX_FILES:
         facts.append(Fact("more", f"{len(files) - MAX_FILES:,} files", "quiet", brief=None))
     return facts
+
+
+def row_facts(faults: Mapping[str, str], glyphs: Glyphs) -> tuple[Fact, ...]:
+    """Data files whose rows are not those of their episodes."""
+    return tuple(
+        Fact("wrong rows", f"{clean(path, glyphs)} {clean(fault, glyphs)}", "trouble", own_line=True)
+        for path, fault in faults.items()
+    )
 
 
 def _where(here: bool, on_service: bool) -> str:

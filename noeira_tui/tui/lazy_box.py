@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -101,6 +101,9 @@ class LazyBox:
 
     def pack_details(self, pack: PackStatus) -> PackFacts:
         return self._real.pack_details(pack)
+
+    def row_faults(self, view: RecordingView) -> Mapping[str, str]:
+        return self._real.row_faults(view)
 
     def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:
         return self._real.ingest(uris, catalog=catalog)

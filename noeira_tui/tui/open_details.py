@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from noeira_tui.assets.status import PackStatus
 from noeira_tui.jobs.records import JobRecord
+from noeira_tui.overview.picture import RecordingView
 from noeira_tui.tui import details
 from noeira_tui.tui.ports import BoxLike
 
@@ -53,6 +55,7 @@ class OpenDetails:
             # Its log grows without its row changing.
             self._timer = screen.set_interval(LOG_EVERY_S, self._follow_log)
         self._read_pack(dialog)
+        self._read_rows(dialog)
 
     def follow(self) -> None:
         """Bring open details up to date: the row, and a job's log."""
@@ -94,3 +97,15 @@ class OpenDetails:
                 dialog.add_facts(details.pack_facts(found, self._screen.board.glyphs))
 
         self._screen.errands.run(lambda: self._box.pack_details(pack), read)
+
+    def _read_rows(self, dialog: DetailsDialog) -> None:
+        """Add which data files of a recording have other rows than their episodes; that reads each one's footer."""
+        view = dialog.row.subject
+        if not isinstance(view, RecordingView) or not view.here:
+            return
+
+        def read(faults: Mapping[str, str]) -> None:
+            if dialog.is_attached and faults:
+                dialog.add_facts(details.row_facts(faults, self._screen.board.glyphs))
+
+        self._screen.errands.run(lambda: self._box.row_faults(view), read)

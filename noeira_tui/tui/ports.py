@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -140,6 +140,10 @@ class BoxLike(Protocol):
 
     def pack_details(self, pack: PackStatus) -> PackFacts:
         """Where a pack comes from, with which credential, and who shares its files."""
+        ...
+
+    def row_faults(self, view: RecordingView) -> Mapping[str, str]:
+        """What is wrong with the rows of a recording's data files here, by path. Takes its time."""
         ...
 
     def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:

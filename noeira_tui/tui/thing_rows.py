@@ -157,8 +157,8 @@ def _recording_note(view: RecordingView, glyphs: Glyphs) -> str:
         parts.append(figures.count(len(view.problems), "problem"))
     if view.ahead:
         parts.append(f"{view.ahead} to send")
-    if view.behind:
-        parts.append(f"{view.behind} newer on the service")
+    if view.behind and view.here:
+        parts.append(f"{view.behind} newer or only there")
     if view.held_back:
         parts.append(f"{view.held_back} held back")
     return f" {glyphs.dot} ".join(parts) or clean(view.detail, glyphs)

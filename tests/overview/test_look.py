@@ -421,6 +421,31 @@ def test_a_recording_with_files_that_were_not_sent(
     assert not seen.safe_to_destroy
 
 
+def test_what_no_push_can_send_is_held_back_at_a_glance_too(
+    load: Load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings = offline(load)
+    folder = make_recording(settings.projects_dir)
+    answer = known(folder)
+    large, odd = folder / "videos/observation.images.front/chunk-000/file-001.mp4", folder / "videos/a b/x.mp4"
+    size = 6 * 1024**3
+    put(large, MP4 + (1).to_bytes(4) + b"free" + (size - len(MP4)).to_bytes(8))
+    os.truncate(large, size)
+    put(odd, MP4)
+    for path in (large, odd):
+        os.utime(path, (1_000_000, 1_000_000))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    view = recording(seen_with(settings, answer, monkeypatch))
+    assert (view.state, view.ahead, view.held_back) == (State.AHEAD, 0, 2)
+    assert view.unsent_bytes == size + len(MP4)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "some")
+    view = recording(seen_with(settings, answer, monkeypatch))
+    assert (view.ahead, view.held_back) == (1, 1)
+
+
 def test_what_lies_behind_a_link_was_not_seen(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = offline(load)
     folder = make_recording(settings.projects_dir)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -300,6 +300,7 @@ class FakeBox:
     hold_verify: threading.Event | None = None
     verified: dict[str, PackStatus] = field(default_factory=dict)
     facts: PackFacts = field(default_factory=PackFacts)
+    faults: Mapping[str, str] = field(default_factory=dict)
     hold_proof: threading.Event | None = None
     unproven: set[str] = field(default_factory=set)
     cache: tuple[CachedPack, ...] = ()
@@ -416,6 +417,9 @@ class FakeBox:
     def pack_details(self, pack: PackStatus) -> PackFacts:
         self._record(("pack_details", pack.title))
         return self.facts
+
+    def row_faults(self, view: RecordingView) -> Mapping[str, str]:
+        return self.faults
 
     def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:
         params = json.dumps({"uris": list(uris), "catalog": catalog})

@@ -100,7 +100,7 @@ async def test_local_changes_are_overwritten_only_after_a_yes() -> None:
     async with driving(one(State.MODIFIED, comparison=(replace(CONFLICT, state=FileState.AHEAD),))) as app:
         await app.press("1", "down", "p")
         await app.until(lambda: "Overwrite 1 item that changed here?" in app.screen_text())
-        assert "meta/info.json" in app.screen_text()
+        await app.until(lambda: "meta/info.json" in app.screen_text())
         await answer(app, "enter")
         assert app.asked("pull_recording") == []
         await app.press("p")
@@ -201,11 +201,13 @@ async def test_a_watch_that_sent_before_midnight_is_not_a_day_old() -> None:
 
 
 async def test_details_go_file_by_file_and_say_why_one_is_held_back() -> None:
-    async with driving() as app:
+    box = FakeBox(faults={"data/chunk-000/file-000.parquet": "has 97 rows, its episodes have 98 frames"})
+    async with driving(box) as app:
         await app.press("1")
         await app.highlight(CUBE)
         await app.press("enter")
         await app.until(lambda: isinstance(app.app.screen, DetailsDialog))
+        await app.until(lambda: "has 97 rows, its episodes have 98 frames" in app.screen_text())
         await app.until(
             lambda: "videos/wrist/chunk-000/file-011.mp4 · 38.3 MB · still being written" in app.screen_text()
         )
@@ -229,6 +231,7 @@ async def test_ten_thousand_files_are_listed_in_part_and_counted() -> None:
     async with driving(one(State.CURRENT, comparison=files)) as app:
         await app.press("1", "down", "enter")
         await app.until(lambda: isinstance(app.app.screen, DetailsDialog))
+        await app.until(lambda: "data/00000.parquet" in app.screen_text())
         await app.press("G")
         await app.until(lambda: "9,700 files" in app.screen_text())
 
@@ -288,7 +291,7 @@ async def test_the_box_is_asked_before_it_goes_and_everything_is_listed() -> Non
         await app.press("u")
         await app.until(lambda: "Push 3 items, 88.4 MB?" in app.screen_text())
         for line in ("pusht/teleop-b", "sweep-0419 as sweep-0419-v1", "cube-in-bowl: its watch sends it"):
-            assert line in app.screen_text()
+            await app.until(lambda line=line: line in app.screen_text(), line)
         await answer(app, "enter")
         assert app.asked("push_recording") == []
         await app.press("D")

@@ -66,7 +66,9 @@ class DetailsDialog(Dialog[None]):
 
     def fill(self) -> None:
         width = max(20, min(104, self.size.width) - 6)
-        facts = (*self._facts, *self._more)
+        # Before the list of files, which may be long.
+        at = next((i for i, fact in enumerate(self._facts) if fact.own_line and fact.brief is None), len(self._facts))
+        facts = (*self._facts[:at], *self._more, *self._facts[at:])
         label_width = max((cell_len(fact.label) for fact in facts), default=0) + 2
         lines: list[Line] = []
         for fact in facts:
