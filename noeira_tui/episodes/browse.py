@@ -114,18 +114,16 @@ class EpisodeColumns:
         )
 
 
-def read_columns(catalog: str, *, source_uri: str | None = None, cancel: CancelToken | None = None) -> EpisodeColumns:
-    """Every episode of the catalog at a place, or those of one dataset.
+def read_columns(catalog: str, *, cancel: CancelToken | None = None) -> EpisodeColumns:
+    """Every episode of the catalog at a place.
 
     Raises NoCatalogError when there is no catalog, DatasetError, NetworkError, CancelledError.
     """
     import pyarrow as pa
 
-    where, values = ("", {}) if source_uri is None else (" WHERE source_uri = $source", {"source": source_uri})
+    parts: list[pa.Table] = []
     with CatalogReader(catalog) as reader:
-        batches = reader.batches(_SELECT + where, values, _BATCH_ROWS)
-        parts = [_encoded(next(batches))]
-        for batch in batches:
+        for batch in reader.batches(_SELECT, _BATCH_ROWS):
             if cancel is not None:
                 cancel.check()
             parts.append(_encoded(batch))

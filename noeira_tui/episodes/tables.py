@@ -67,18 +67,14 @@ class EpisodeCatalog:
 
     def known(self, scorer_version: str) -> Known:
         """The hashes that are there, and those that `scorer_version` has scored."""
-        import pyarrow.dataset as ds
-
         with _translated(self.place):
-            scored = _hashes(self.scores, ds.field("scorer_version") == scorer_version)
+            scored = _hashes(self.scores, _is("scorer_version", scorer_version))
             return Known(_hashes(self.episodes), scored)
 
     def added_by(self, batch_id: str) -> frozenset[str]:
         """The episodes that one ingest registered."""
-        import pyarrow.dataset as ds
-
         with _translated(self.place):
-            mine = ds.field("ingest_batch_id") == batch_id
+            mine = _is("ingest_batch_id", batch_id)
             rows = self.episodes.to_pyarrow_dataset().to_table(columns=["episode_id"], filter=mine)
         return frozenset(rows["episode_id"].to_pylist())
 
@@ -227,6 +223,14 @@ class _translated:  # noqa: N801  reads as a word where it is used
             lines = str(err).splitlines()
             reason = (lines[0] if lines else type(err).__name__)[:300]
             raise DatasetError(f"The catalog {self._place.uri} cannot be used: {reason}.", title="Catalog") from err
+
+
+def _is(column: str, value: str) -> Any:
+    """Whether a column has a value. The files may hold its text as `string_view`, which Arrow compares with nothing."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    return ds.field(column).cast(pa.string()) == value
 
 
 def _hashes(table: DeltaTable, where: Any = None) -> NDArray[np.uint64]:

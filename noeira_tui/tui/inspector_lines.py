@@ -253,8 +253,7 @@ def episode_line(
         (f"{episode.index:>{digits}}", "faint" if rejected else "strong"),
         (f"{frames:>9}", "faint" if rejected else ""),
         (f"{time:>9}" if fps else "", "faint" if rejected else "quiet"),
-        (glyphs.bad if rejected else " ", "trouble"),
-        (glyphs.warn if episode.problems else " ", "trouble"),
+        (f" {glyphs.bad if rejected else glyphs.warn if episode.problems else ' '}", "trouble"),
     ]
     room = width - width_of(pieces) - 1
     if room >= 8:

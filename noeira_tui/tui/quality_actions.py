@@ -20,6 +20,7 @@ class Judging(Situation):
 
     on_flags: bool = False
     known: bool = False
+    reading: bool = False
     shown: int = 0
     flags: int = 0
     reject_refusal: str | None = None
@@ -35,6 +36,8 @@ def _when(why_not: Callable[[Judging], str | None]) -> Callable[[Situation], str
 
 
 def _on_row(now: Judging) -> str | None:
+    if not now.known and now.reading:
+        return "The catalog is being read."
     if not now.known:
         return "No catalog of episodes is open: g ingests a dataset, o opens another catalog."
     return None if now.shown else "No episode is shown: esc clears the filter."

@@ -183,6 +183,7 @@ class QualityScreen(Screen[None]):
             marked=len(view.marked),
             on_flags=self.flags.has_focus,
             known=view.table is not None,
+            reading=self.reading,
             shown=len(view.rows),
             flags=0 if view.table is None else len(view.table.flags),
             reject_refusal=view.why_not_rejectable(),

@@ -171,7 +171,7 @@ class QualityPainter:
         lines.append(())
         keys = (
             ("g", "here: type or paste the address of a dataset"),
-            ("g", "in the lists of recordings and datasets: ingests what is highlighted or marked"),
+            ("g", "on the main screen: ingests what is highlighted or marked"),
             ("o", "opens another catalog: a folder or s3://bucket/prefix"),
         )
         lines += [cut_line(((f"  {key}  ", "accent"), (told, "")), width, glyphs) for key, told in keys]
