@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from noeira_tui.core.unwanted import refuse_unwanted
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one call and return its exit code. Whoever reads its output may be gone: that is 1, never a traceback."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        # A process of our own, and no call from another program.
+        refuse_unwanted()
+        arguments = sys.argv[1:]
     _fill_closed_streams()
     try:
         code = _run(arguments)

@@ -17,6 +17,7 @@ def main() -> int:
 
     from noeira_tui.core.errors import NoeiraError
     from noeira_tui.core.statedb import StateDb
+    from noeira_tui.core.unwanted import refuse_unwanted
     from noeira_tui.jobs.runner import run_detached
 
     def say(line: str) -> None:
@@ -25,6 +26,7 @@ def main() -> int:
             sys.stderr.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {line}\n")
             sys.stderr.flush()
 
+    refuse_unwanted()
     try:
         return run_detached(StateDb(Path(sys.argv[1])), int(sys.argv[2]), say)
     except NoeiraError as err:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -218,3 +219,13 @@ def test_nothing_heavy_is_imported_before_it_is_used(module: str) -> None:
     code = f"import sys, {module}; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_pandas_is_not_imported_though_it_is_there(root: Path, cubes: Path) -> None:
+    (root / "libraries" / "pandas").mkdir(parents=True)
+    (root / "libraries" / "pandas" / "__init__.py").write_text("raise SystemExit('pandas was imported')\n")
+    environ = {**os.environ, "PYTHONPATH": str(root / "libraries"), "NOEIRA_ROOT": str(root)}
+    for words in (["ingest", str(cubes), "--workers", "2"], ["episodes", "list"]):
+        command = [sys.executable, "-m", "noeira_tui", *words, "--json"]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
