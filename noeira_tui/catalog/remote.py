@@ -27,7 +27,7 @@ from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.settings import API_KEY, Settings
 from noeira_tui.core.statedb import StateDb, or_without
 from noeira_tui.core.states import State
-from noeira_tui.transfer.facts import FileStamp, Replace, TransferContext, Wanted
+from noeira_tui.transfer.facts import Downloaded, FileStamp, Replace, TransferContext, Wanted
 
 if TYPE_CHECKING:
     from noeira_tui.catalog.filepush import Pushed
@@ -138,8 +138,6 @@ class RemoteCatalog:
         Raises RefusedError (404, 409 while pending), DestinationError (a file of the user's own is in the way),
         VerificationError, DiskFullError, NetworkError, CancelledError.
         """
-        from noeira_tui.transfer.download import download
-
         progress, cancel = progress or Progress(), cancel or CancelToken()
         progress.enter("asking the service")
         answer = self.client.get_dataset(dataset_id)
@@ -155,17 +153,7 @@ class RemoteCatalog:
             self._synced(row.id, path, row.sha256)
             return Pulled(row.id, path, row.sha256, here[1].size_bytes, 0, 0, 1, progress.snapshot().elapsed_s)
         replace = self._may_replace(row, path, here, force=force)
-        or_without(lambda: self.memory.begin(row.id, path, pushed=False), None, self._warn)
-        progress.enter("downloading")
-        done = download(
-            DatasetUrl(self.client, row, answer.download),
-            path,
-            Wanted(row.sha256, row.size_bytes),
-            replace=replace,
-            progress=progress,
-            cancel=cancel,
-            context=self._context,
-        )
+        done = self._download(answer, path, Wanted(row.sha256, row.size_bytes), replace, progress, cancel)
         self.hashes.remember(path, done.sha256, FileStamp.of(path.stat()))
         self._synced(row.id, path, done.sha256)
         return Pulled(
@@ -266,6 +254,23 @@ class RemoteCatalog:
             return remembered[0], FileStamp.of(stat)
         progress.enter("comparing")
         return self.hashes.digest(path, cancel=cancel), FileStamp.of(stat)
+
+    def _download(
+        self,
+        answer: DatasetAnswer,
+        path: Path,
+        wanted: Wanted,
+        replace: Replace,
+        progress: Progress,
+        cancel: CancelToken,
+    ) -> Downloaded:
+        from noeira_tui.transfer.download import download
+
+        row = answer.row
+        or_without(lambda: self.memory.begin(row.id, path, pushed=False), None, self._warn)
+        progress.enter("downloading")
+        url = DatasetUrl(self.client, row, answer.download)
+        return download(url, path, wanted, replace=replace, progress=progress, cancel=cancel, context=self._context)
 
     def _may_replace(self, row: DatasetRow, path: Path, here: tuple[str, FileStamp] | None, *, force: bool) -> Replace:
         if force:
