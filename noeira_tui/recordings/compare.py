@@ -188,7 +188,9 @@ def _state_of(
     held = next((file for file in files if file.state is FileState.HELD), None)
     incomplete = {file.path for file in local.incomplete}
     if local.is_recording:
-        return State.RECORDING, f"{held.path}: {held.reason}" if held else None
+        # What info.json waits for is what readers wait for.
+        waits = next((file.reason for file in files if file.path == INFO and file.state is FileState.HELD), None)
+        return State.RECORDING, waits or (f"{held.path}: {held.reason}" if held else None)
     broken = next((file for file in files if file.state is FileState.HELD and file.path in incomplete), None)
     if broken is not None:
         return State.PARTIAL, f"{broken.path}: {broken.reason}; recorder died?"

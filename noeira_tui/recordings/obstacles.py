@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from noeira_tui.core.paths import is_wire_path
+from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
 from noeira_tui.core.quantity import show_size
 from noeira_tui.transfer.boxs3 import may_have_s3
-from noeira_tui.transfer.facts import MAX_SINGLE_PUT_BYTES
 
 BAD_NAME = "its name cannot travel: letters, digits, '.', '_' and '-', at most 8 folders deep"
 

@@ -10,7 +10,7 @@ from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.recordings.files import Verdicts
 from noeira_tui.recordings.info import Info, read_finished, read_info
 from noeira_tui.recordings.layout import INFO, travel_order
-from noeira_tui.recordings.tables import TableReader, Tables
+from noeira_tui.recordings.tables import EPISODES, TableReader, Tables
 from noeira_tui.recordings.tree import Stamp, Tree, scan
 
 RECORDER_QUIET_S = 120.0
@@ -176,7 +176,8 @@ def _problems(recording: LocalRecording) -> Iterator[str]:
             yield f"{INFO} cannot be read" if INFO in paths else f"there is no {INFO} (yet)"
     else:
         if tables is not None and info.episodes is not None and tables.episodes != info.episodes:
-            yield f"{INFO} counts {info.episodes} episodes, the tables hold {tables.episodes}"
+            if not _is_open(recording):
+                yield f"{INFO} counts {info.episodes} episodes, the tables hold {tables.episodes}"
         elif info.episodes and info.is_v3 and not any(path.startswith("meta/episodes") for path in paths):
             yield f"{INFO} counts {info.episodes} episodes, but there is no table of them (yet)"
         elif tables is not None and info.frames is not None and tables.frames != info.frames:
@@ -195,6 +196,11 @@ def _problems(recording: LocalRecording) -> Iterator[str]:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             yield f"the tables name {lacking[0]}{more}, which is not here"
         yield from tables.problems
+
+
+def _is_open(recording: LocalRecording) -> bool:
+    """Whether a recorder still has its tables open: what they lack comes when it closes them, and is no problem."""
+    return recording.is_written_to and any(file.path.startswith(EPISODES) for file in recording.incomplete)
 
 
 def _losses(recording: LocalRecording) -> Iterator[str]:

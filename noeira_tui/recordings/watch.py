@@ -11,7 +11,7 @@ from noeira_tui.catalog.wire import RecordingAnswer
 from noeira_tui.core.errors import CancelledError, DatasetError, NoeiraError, RefusedError, ServiceError
 from noeira_tui.core.states import State
 from noeira_tui.recordings.events import FileEvents, Hints
-from noeira_tui.recordings.layout import FOLDERS
+from noeira_tui.recordings.layout import FOLDERS, INFO
 from noeira_tui.recordings.mirror import Mirror
 from noeira_tui.recordings.outcome import Held, Mirrored, Way
 from noeira_tui.recordings.push import foretold, run_push
@@ -360,7 +360,9 @@ class Watch:
         progress.item_done(sent - progress.snapshot().items_done)
         words = [f"{sent} of {recorded} episodes sent"]
         if last.held:
-            words.append(f"{len(last.held)} held back ({last.held[0].reason})")
+            # What info.json waits for is what readers wait for.
+            why = next((held.reason for held in last.held if held.path == INFO), last.held[0].reason)
+            words.append(f"{len(last.held)} held back ({why})")
         if last.conflicts:
             words.append(f"{len(last.conflicts)} in conflict")
         if self._troubles:
