@@ -64,6 +64,7 @@ class Board:
         self.overview: Overview | None = None
         self.jobs: tuple[JobRecord, ...] = ()
         self.jobs_problem = ""
+        self.look_problem = ""
         self.slots = 2
         self.filters: dict[Place, str] = {}
         self._arrangement = Arrangement()

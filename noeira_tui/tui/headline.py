@@ -44,7 +44,7 @@ def header(
         if overview.free_bytes is not None:
             right.append((f"{figures.size(overview.free_bytes, glyphs)} free", ""))
     else:
-        left.append((f"looking at this box {glyphs.ellipsis}", "quiet"))
+        left.append((f"looking at this box {glyphs.ellipsis}" if looking else "no look at this box yet", "quiet"))
     for sign, rate in zip((glyphs.down, glyphs.up), rates, strict=True):
         if rate > 0:
             right += [("  ", ""), (f"{sign} {figures.rate(rate, glyphs)}", "accent")]
@@ -112,8 +112,15 @@ def title(
     return tuple(pieces)
 
 
-def status(overview: Overview | None, *, glyphs: Glyphs, width: int) -> tuple[Line, Line]:
-    """Is it safe to destroy this box? In words on the left; on the right what there is to fetch."""
+def status(overview: Overview | None, *, glyphs: Glyphs, width: int, problem: str = "") -> tuple[Line, Line]:
+    """Is it safe to destroy this box? In words on the left; on the right what there is to fetch.
+
+    `problem` is why it could not be looked at.
+    """
+    if overview is None and problem:
+        return ((f" {glyphs.warn} Whether it is safe to destroy is not known", "trouble"), (" ", "")), (
+            ("R", "accent"), (" looks again ", "quiet"),
+        )  # fmt: skip
     if overview is None:
         return ((f" Looking{glyphs.ellipsis}", "quiet"),), ()
     right = _to_fetch(overview, glyphs)
@@ -197,12 +204,14 @@ def packs_banner(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:
 def empty(
     place: Place, overview: Overview | None, needle: str, glyphs: Glyphs, *, problem: str = ""
 ) -> tuple[Line, ...]:
-    """What a list without rows says, with what to do next; `problem` is why the jobs could not be read.
+    """What a list without rows says, with what to do next; `problem` is why there is nothing to show: the jobs could
+    not be read, or the box not be looked at.
 
     Lines are wrapped by the list.
     """
     if problem:
-        return ((("The jobs cannot be read: ", "attention"), (clean(problem, glyphs), "quiet")),)
+        what = "The jobs cannot be read: " if place is Place.JOBS else "This box cannot be looked at: "
+        return (((what, "attention"), (clean(problem, glyphs), "quiet")),)
     if overview is None:
         return (((f"Looking{glyphs.ellipsis}", "quiet"),),)
     if needle:

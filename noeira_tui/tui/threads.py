@@ -81,15 +81,20 @@ class Watcher:
         self._jobs_every_s = JOBS_EVERY_OVER_SSH_S if over_ssh else JOBS_EVERY_S
         self._wanted = threading.Event()
         self._stopped = threading.Event()
+        self._threads: dict[str, threading.Thread] = {}
 
     def start(self) -> None:
         """Begin; the first look uses the last answers, so that something true is on screen at once."""
         for target, name in ((self._look_on, "noeira-look"), (self._read_jobs_on, "noeira-jobs")):
-            threading.Thread(target=target, name=name, daemon=True).start()
+            thread = self._threads.get(name)
+            if thread is None or not thread.is_alive():
+                self._threads[name] = thread = threading.Thread(target=target, name=name, daemon=True)
+                thread.start()
 
     def look_now(self) -> None:
-        """Look again as soon as possible."""
+        """Look again as soon as possible; a thread that ended by a fault begins anew."""
         self._wanted.set()
+        self.start()
 
     def stop(self) -> None:
         """End soon; nobody needs to wait for it."""
@@ -136,15 +141,19 @@ class Watcher:
         failing = ""
         while not self._stopped.is_set():
             failures: list[NoeiraError] = []
-            current = attempt(self._box.jobs_version, failures.append)
+
+            def failed(error: NoeiraError, failures: list[NoeiraError] = failures, before: str = failing) -> None:
+                failures.append(error)
+                # The same failure four times a second is told once.
+                if str(error) != before:
+                    self._tell(JobsFailed(error))
+
+            current = attempt(self._box.jobs_version, failed)
             if not failures and (known is None or current != version):
-                jobs = attempt(self._box.jobs, failures.append)
+                jobs = attempt(self._box.jobs, failed)
                 if jobs is not None:
                     version, known = current, jobs
                     self._tell(JobsRead(jobs))
-            # The same failure four times a second is told once.
-            if failures and str(failures[0]) != failing:
-                self._tell(JobsFailed(failures[0]))
             failing = str(failures[0]) if failures else ""
             if failures:
                 # What is read next is told even when nothing changed: it ends the failure.

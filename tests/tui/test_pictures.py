@@ -6,6 +6,8 @@ import threading
 import time
 from dataclasses import replace
 
+import pytest
+
 from noeira_tui.core.errors import StateError
 from noeira_tui.core.states import State
 from noeira_tui.overview.picture import ServiceView
@@ -190,3 +192,20 @@ async def test_every_theme_of_the_library_has_all_looks() -> None:
             app.app.theme = name
             await app.pilot.pause()
             assert "hopper-medium-v2" in app.screen_text(), name
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_fault_while_looking_is_not_looking_for_ever() -> None:
+    box = FakeBox()
+
+    def fault() -> None:
+        raise ModuleNotFoundError("No module named 'half_an_upgrade'")
+
+    box.on_look = fault
+    async with driving(box, size=(80, 24), settled=False) as app:
+        for told in ("This box cannot be looked at", "half_an_upgrade", "is not known", "R looks again"):
+            await app.until(lambda told=told: told in app.screen_text(), told)  # type: ignore[misc]
+        box.on_look = None
+        await app.press("R")
+        await app.until(lambda: "hopper-medium-v2" in app.screen_text())
+        assert "cannot be looked at" not in app.screen_text()

@@ -33,6 +33,7 @@ class News:
         screen = self._screen
         is_first = message.is_whole and not self._seen_whole
         screen.board.take(message.shelved)
+        screen.board.look_problem = ""
         if message.is_whole:
             screen.looking, self._seen_whole = False, True
         for warning in message.shelved.overview.warnings:
@@ -53,7 +54,9 @@ class News:
     def look_failed(self, message: LookFailed) -> None:
         """A look could not be made."""
         self._screen.looking = False
-        self._screen.painter.paint_lines()
+        self._screen.board.look_problem = message.error.message
+        # A toast goes; before the first picture there is nothing else to see.
+        self._screen.painter.paint()
         self._tell(message)
 
     def jobs_read(self, message: JobsRead) -> None:

@@ -112,7 +112,7 @@ class Painter:
 
     def _empty(self, place: Place) -> tuple[Line, ...]:
         board = self._screen.board
-        problem = board.jobs_problem if place is Place.JOBS else ""
+        problem = board.jobs_problem if place is Place.JOBS else board.look_problem if board.overview is None else ""
         return headline.empty(place, board.overview, board.filters.get(place, ""), board.glyphs, problem=problem)
 
     def paint_jobs(self) -> None:
@@ -146,7 +146,7 @@ class Painter:
             width=width,
         )
         self._screen.query_one("#header", Painted).show([spread(*parts, width, board.glyphs)])
-        parts = headline.status(board.overview, glyphs=board.glyphs, width=width)
+        parts = headline.status(board.overview, glyphs=board.glyphs, width=width, problem=board.look_problem)
         self._screen.query_one("#status", Painted).show([spread(*parts, width, board.glyphs)])
 
     def paint_row(self) -> None:

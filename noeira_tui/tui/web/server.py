@@ -143,7 +143,11 @@ async def _pass_on(socket: web.WebSocketResponse, app: AppProcess) -> None:
     async for message in socket:
         if message.type is not WSMsgType.TEXT:
             continue
-        match message.json():
+        try:
+            said = message.json()
+        except ValueError:
+            continue  # no word of our page
+        match said:
             case ["stdin", str(text)]:
                 await app.send_bytes(text.encode("utf-8", "replace"))
             case ["resize", {"width": int(width), "height": int(height)}]:
