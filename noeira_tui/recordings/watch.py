@@ -83,6 +83,7 @@ class Watch:
         self._noticed = False
         self._was_gone = False
         self._troubles = 0
+        self._why = ""
         self._scan_s = 0.0
         self._reported: set[str] = set()
         self._missed_events = False
@@ -172,14 +173,17 @@ class Watch:
         self._tree = tree = self._listened(tree)
         if tree.exists:
             if self._was_gone:
+                self._was_gone = False
                 self._tell("back", f"{self._mirror.folder} is there again")
-            self._was_gone = False
+                self._show()
         elif self._considered is not None and not self._was_gone:
             self._was_gone = True
             self._tell("gone", f"{self._mirror.folder} is gone; nothing is removed from the service")
+            self._show()
         elif self._considered is None and not self._was_gone:
             self._was_gone = True
             self._tell("waiting", f"{self._mirror.folder} is not there yet")
+            self._show()
 
     def _listened(self, tree: Tree) -> Tree:
         """The tree with its folders listened to, and with what changed in the moment before: that shows in no event."""
@@ -311,6 +315,7 @@ class Watch:
     def _trouble(self, err: NoeiraError | None = None) -> None:
         """Try again later, each time a little later; the same words once."""
         self._troubles += 1
+        self._why = "" if err is None else f": {err.title}"
         wait_s = min(_RETRY_S[0] * 2 ** (self._troubles - 1), _RETRY_S[1])
         self._retry_at = time.monotonic() + wait_s
         if err is not None and self._troubles == 1:
@@ -353,7 +358,11 @@ class Watch:
     def _show(self) -> None:
         """Counts and one line for the job's row: they change only when something happened."""
         progress, last = self._mirror.work.progress, self._last
+        folder = "waits for its folder" if self._considered is None else "its folder is gone, nothing is removed there"
+        gone = [folder] if self._was_gone else []
+        waits = [f"waiting to try again{self._why}"] if self._troubles else []
         if last is None:
+            progress.enter(" \u00b7 ".join(gone or waits) or progress.snapshot().phase)
             return
         recorded, sent = last.episodes or 0, last.episodes_sent or 0
         progress.expect(items=recorded)
@@ -365,8 +374,7 @@ class Watch:
             words.append(f"{len(last.held)} held back ({why})")
         if last.conflicts:
             words.append(f"{len(last.conflicts)} in conflict")
-        if self._troubles:
-            words.append("waiting to try again")
+        words += gone or waits
         if self._sent_at is not None:
             moment = datetime.fromtimestamp(self._sent_at).astimezone()
             words.append(f"last sent {moment.isoformat(timespec='seconds')[11:19]}")

@@ -60,6 +60,11 @@ class Running:
         except NoeiraError as err:
             self.error = err
 
+    @property
+    def phase(self) -> str:
+        """What the job's row tells."""
+        return self.mirror.work.progress.snapshot().phase
+
     def told(self, event: str) -> list[WatchEvent]:
         return [one for one in self.events if one.event == event]
 
@@ -233,10 +238,10 @@ def test_a_tree_that_disappears_takes_nothing_along(box: MirrorBox) -> None:
         until(mirrored(box))
         there = on_service(box)
         shutil.move(box.folder, box.place / "away")
-        until(lambda: watch.told("gone"))
+        until(lambda: "its folder is gone" in watch.phase)
         assert on_service(box) == there
         shutil.move(box.place / "away", box.folder)
-        until(lambda: watch.told("back"))
+        until(lambda: watch.told("back") and "gone" not in watch.phase)
         recorder.record()
         recorder.finish()
         watch.ended()
@@ -246,7 +251,7 @@ def test_a_tree_that_disappears_takes_nothing_along(box: MirrorBox) -> None:
 
 def test_it_may_start_before_the_recorder(box: MirrorBox) -> None:
     with Running(box) as watch:
-        until(lambda: watch.told("waiting"))
+        until(lambda: watch.phase == "waits for its folder")
         box.record()
         watch.ended()
     assert mirrored(box)()
@@ -273,6 +278,7 @@ def test_a_service_that_goes_away_is_waited_for(
         recorder.finish()
         until(lambda: len(refused) > 3, what="several tries")
         assert len(watch.told("waiting")) == 1, "the same trouble is told once"
+        assert "waiting to try again: " in watch.phase
         monkeypatch.setattr(box.client, "exchange", exchange)
         watch.ended()
     assert mirrored(box)()
