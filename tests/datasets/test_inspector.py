@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -47,6 +48,16 @@ def test_everything_once(made: Path) -> None:
             inspector.series(100)
         with pytest.raises(DatasetError, match="no camera"):
             inspector.picture(0, "nothing", 0.0)
+
+
+def test_rows_that_differ_in_length_are_told_also_where_they_would_fill_a_table(made: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(made / "v3", tmp_path / "v3"))
+    path = next((root / "data").rglob("*.parquet"))
+    table = pq.read_table(path)
+    values = pa.array([[0.0] if row % 2 else [0.0, 1.0, 2.0] for row in range(table.num_rows)])
+    pq.write_table(table.set_column(table.column_names.index("observation.state"), "observation.state", values), path)
+    with Inspector(str(root)) as inspector, pytest.raises(DatasetError, match="same number of values in every row"):
+        inspector.series(0)
 
 
 class Slow(FileServer):

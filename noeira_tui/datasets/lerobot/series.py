@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import DatasetError
 from noeira_tui.datasets.facts import Episode, Feature, Series, is_action
+from noeira_tui.datasets.lerobot.columns import ColumnNames, matrix
 from noeira_tui.datasets.lerobot.info import LeRobotInfo
 from noeira_tui.datasets.parquet import ParquetFile, open_parquet
-from noeira_tui.datasets.source import Source, cut_short
+from noeira_tui.datasets.source import Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +54,8 @@ def read_series(
     if episode.data_file is None and path is None:
         raise DatasetError(f"Episode {episode.index} does not say in which file it is.")
     file = tables.get(source, path if path is not None else episode.data_file or "")
-    states, actions = _columns(file, state, info), _columns(file, "action", info)
+    names = ColumnNames.of(info, state)
+    states, actions = names.columns(file, names.state), names.columns(file, names.action)
     order = [name for name in ("episode_index", "frame_index", "timestamp") if name in file.names]
     groups = [
         number
@@ -82,36 +84,9 @@ def read_series(
     )
 
 
-def _columns(file: ParquetFile, name: str, info: LeRobotInfo) -> list[str]:
-    """A feature's column, or the columns it was flattened into (`action.J1_vel`, …)."""
-    if name in file.names:
-        return [name]
-    numeric = {feature.name for feature in info.features if feature.dtype not in {"video", "image", "string"}}
-    return [column for column in file.names if column.startswith(f"{name}.") and (column in numeric or not numeric)]
-
-
 def _scalars(table: pa.Table, name: str, file: ParquetFile) -> NDArray[np.float64]:
-    values = _matrix(table, name, file)
-    return values[:, 0]
-
-
-def _matrix(table: pa.Table, name: str, file: ParquetFile) -> NDArray[np.float64]:
-    """A column as (rows, dimensions), whatever kind of list it is stored as."""
-    import numpy as np
-    import pyarrow as pa
-
-    column = table[name].combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    rows = len(column)
-    try:
-        while isinstance(column, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
-            column = column.flatten()
-        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        matrix: NDArray[np.float64] = np.asarray(values, np.float64).reshape(rows, -1 if rows else 1)
-    except (pa.ArrowException, ValueError, NotImplementedError) as err:
-        raise cut_short(file.path, f"`{name}` does not have the same number of values in every row") from err
-    return matrix
+    values: NDArray[np.float64] = matrix(table, name, file.path)[:, 0].astype("float64")
+    return values
 
 
 def _stacked(
@@ -121,7 +96,7 @@ def _stacked(
 
     if not names:
         return None
-    return np.concatenate([_matrix(table, name, file)[mine] for name in names], axis=1)
+    return np.concatenate([matrix(table, name, file.path)[mine] for name in names], axis=1, dtype=np.float64)
 
 
 def _dimensions(info: LeRobotInfo, columns: list[str]) -> tuple[str, ...]:
