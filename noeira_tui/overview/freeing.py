@@ -17,11 +17,12 @@ from noeira_tui.transfer.facts import FileStamp
 
 @dataclass(frozen=True)
 class ProvenFile:
-    """A catalog dataset's file here when it was proven; it is removed only while `stamp` still holds."""
+    """A catalog dataset's file here when it was proven; it is removed only while `stamp` and `sha256` still hold."""
 
     dataset_id: str
     path: Path
     stamp: FileStamp
+    sha256: str
 
     @property
     def name(self) -> str:
@@ -38,13 +39,14 @@ class ProvenFile:
 
 @dataclass(frozen=True)
 class ProvenRecording:
-    """A recording's files here when they were proven: each one's path below `path`, and what it was like."""
+    """A recording's files here when they were proven: each one's path below `path`, what it was like, its sha256."""
 
     project: str
     dataset: str
     path: Path
     size_bytes: int
     stamps: tuple[tuple[str, Stamp | None], ...]
+    digests: tuple[tuple[str, str], ...]
 
     @property
     def name(self) -> str:
@@ -54,6 +56,9 @@ class ProvenRecording:
     def files(self) -> int:
         return len(self.stamps)
 
+
+_STORED_ASKED = 16
+"""Of a recording's files, the store is asked for so many; the service saw each of them arrive."""
 
 Proven = ProvenFile | ProvenRecording
 
@@ -66,7 +71,6 @@ def prove_file(settings: Settings, dataset_id: str, progress: Progress, cancel: 
     """
     from noeira_tui.catalog.memory import CatalogMemory
     from noeira_tui.catalog.remote import RemoteCatalog
-    from noeira_tui.catalog.stored import stored_size
     from noeira_tui.transfer.hashing import hash_file
 
     with RemoteCatalog(settings) as catalog:
@@ -88,14 +92,30 @@ def prove_file(settings: Settings, dataset_id: str, progress: Progress, cancel: 
                 actual=digest,
                 hint="Push it first, or delete it yourself if it is not wanted.",
             )
-        stored = stored_size(catalog.client.get_dataset(row.id).download)
-    if stored != stamp.size_bytes:
+    proven = ProvenFile(row.id, path, stamp, digest)
+    _ask_for_file(settings, proven)
+    return proven
+
+
+def _ask_for_file(settings: Settings, proven: ProvenFile) -> None:
+    """Hear from the service that it has this digest now, and from its store that it has as many bytes."""
+    from noeira_tui.catalog.client import CatalogClient
+    from noeira_tui.catalog.stored import stored_size
+
+    with CatalogClient(settings.service_url, settings.require(API_KEY)) as client:
+        got = client.get_dataset(proven.dataset_id)
+        if got.row.sha256 != proven.sha256:
+            raise _changed_there(proven.name)
+        _need_size(proven.name, stored_size(got.download), proven.size_bytes)
+
+
+def _need_size(name: str, stored: int, size_bytes: int) -> None:
+    if stored != size_bytes:
         raise StorageRefusedError(
-            f"The store holds {stored:,} bytes of {row.id}, not {stamp.size_bytes:,}: nothing was removed.",
+            f"The store holds {stored:,} bytes of {name}, not {size_bytes:,}: nothing was removed.",
             status=200,
             hint="Push it again, then free it.",
         )
-    return ProvenFile(row.id, path, stamp)
 
 
 def prove_recording(
@@ -109,6 +129,7 @@ def prove_recording(
     from noeira_tui.catalog.client import CatalogClient
     from noeira_tui.recordings.compare import FileState
     from noeira_tui.recordings.mirror import Mirror, Work
+    from noeira_tui.transfer.hashing import hash_files
 
     with CatalogClient(settings.service_url, settings.require(API_KEY), sleep=cancel.sleep) as client:
         work = Work(progress, cancel)
@@ -125,16 +146,53 @@ def prove_recording(
             actual="",
             hint="Push it first, or delete it yourself if it is not wanted.",
         )
-    stamps = tuple((file.path, file.stamp) for file in local.files)
-    return ProvenRecording(project, dataset, mirror.folder, local.size_bytes, stamps)
+    # What the comparison knew from earlier is read all the same.
+    progress.expect(size_bytes=local.size_bytes)
+    progress.enter("comparing")
+    hashed = hash_files([mirror.folder / file.path for file in local.files], progress=progress, cancel=cancel)
+    proven = ProvenRecording(
+        project,
+        dataset,
+        mirror.folder,
+        local.size_bytes,
+        tuple((file.path, file.stamp) for file in local.files),
+        tuple((file.path, hashed[mirror.folder / file.path][0]) for file in local.files),
+    )
+    _ask_for_recording(settings, proven)
+    return proven
+
+
+def _ask_for_recording(settings: Settings, proven: ProvenRecording) -> None:
+    """Hear from the service that it has these digests now, and from its store that it has the largest of the files."""
+    from noeira_tui.catalog.client import CatalogClient
+    from noeira_tui.catalog.stored import stored_size
+    from noeira_tui.recordings.mirror import ready_rows
+
+    with CatalogClient(settings.service_url, settings.require(API_KEY)) as client:
+        answer = client.get_recording(proven.project, proven.dataset)
+    there = ready_rows(answer)
+    for path, digest in proven.digests:
+        if path not in there or there[path].sha256 != digest:
+            raise _changed_there(f"{path} of {proven.name}")
+    sizes = {path: stamp.size_bytes for path, stamp in proven.stamps if stamp is not None}
+    for path in sorted(sizes, key=lambda path: -sizes[path])[:_STORED_ASKED]:
+        download = there[path].download
+        if download is not None:
+            _need_size(f"{path} of {proven.name}", stored_size(download), sizes[path])
 
 
 def free(settings: Settings, proven: Proven) -> None:
-    """Remove what was proven. Raises DestinationError when it changed meanwhile: then nothing is removed."""
+    """Remove what was proven, after hearing once more that the service holds it: a yes may come hours after the proof.
+
+    Raises DestinationError when it changed meanwhile, here or there, and what asking the service raises: then nothing
+    is removed.
+    """
     try:
         if isinstance(proven, ProvenFile):
+            _ask_for_file(settings, proven)
             _free_file(settings, proven)
         else:
+            _ask_for_recording(settings, proven)
             _free_recording(settings, proven)
     except OSError as err:
         raise DestinationError(f"{proven.path} cannot be removed: {err.strerror or err}.") from err
@@ -167,8 +225,14 @@ def remove_files(folder: Path, paths: Iterable[str]) -> None:
     for path in paths:
         (folder / path).unlink()
     for place, _, _ in os.walk(folder, topdown=False):
-        if not any(os.scandir(place)):
+        if not any(os.scandir(place)) and not Path(place).is_symlink():
             Path(place).rmdir()
+
+
+def _changed_there(name: str) -> DestinationError:
+    return DestinationError(
+        f"The service has other contents of {name} by now: nothing was removed.", title="Changed on the service"
+    )
 
 
 def _changed(path: Path) -> DestinationError:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noeira_tui.catalog.remote import RemoteCatalog
-from noeira_tui.core.errors import DestinationError, VerificationError
+from noeira_tui.core.errors import DestinationError, RefusedError, VerificationError
 from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.settings import Settings
@@ -18,6 +18,7 @@ from noeira_tui.jobs.kinds import CatalogPull
 from noeira_tui.jobs.records import JobFailure, JobState
 from noeira_tui.jobs.store import JobStore
 from noeira_tui.overview.box import Box
+from noeira_tui.overview.freeing import ProvenFile
 from noeira_tui.overview.picture import DatasetView
 from noeira_tui.tui.app import make_app
 from noeira_tui.tui.glyphs import SYMBOLS
@@ -68,6 +69,22 @@ def test_what_changed_is_kept(connected: Settings, walker: tuple[str, Path]) -> 
     assert path.read_bytes() == CONTENTS[::-1]
     changed = view_of(box, dataset_id)
     assert "does not hold these bytes" in (box.space.can_free(changed) or "")
+
+
+def test_what_the_service_replaced_or_lost_since_the_proof_is_kept(
+    connected: Settings, walker: tuple[str, Path]
+) -> None:
+    box, (dataset_id, path) = Box(connected), walker
+    proven = box.space.prove(view_of(box, dataset_id))
+    assert isinstance(proven, ProvenFile)
+    # As if the yes came hours later, and somebody had pushed other contents meanwhile.
+    with pytest.raises(DestinationError, match="other contents"):
+        box.space.free(replace(proven, sha256="0" * 64))
+    with RemoteCatalog(connected) as catalog:
+        catalog.client.delete_dataset(dataset_id)
+    with pytest.raises(RefusedError):
+        box.space.free(proven)
+    assert path.read_bytes() == CONTENTS
 
 
 def test_doubts_are_reasons(connected: Settings, walker: tuple[str, Path]) -> None:

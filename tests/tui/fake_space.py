@@ -48,8 +48,8 @@ class FakeSpace:
             raise VerificationError("It is not what the service has.", expected="", actual="", hint="Push it first.")
         if isinstance(view, RecordingView):
             stamps = tuple((f"data/file-{number:03}.parquet", None) for number in range(view.files))
-            return ProvenRecording(view.project, view.dataset, view.folder or NOWHERE, view.size_bytes or 0, stamps)
-        return ProvenFile(view.id, view.path or NOWHERE, FileStamp(0, 0, view.size_bytes or 0, 0, 0))
+            return ProvenRecording(view.project, view.dataset, view.folder or NOWHERE, view.size_bytes or 0, stamps, ())
+        return ProvenFile(view.id, view.path or NOWHERE, FileStamp(0, 0, view.size_bytes or 0, 0, 0), "")
 
     def free(self, proven: Proven) -> None:
         self.box._record(("free", proven.name))
