@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,7 @@ class EpisodeCatalog:
     def known(self, scorer_version: str) -> Known:
         """The hashes that are there, and those that `scorer_version` has scored."""
         with _translated(self.place):
-            scored = _hashes(self.scores, _is("scorer_version", scorer_version))
+            scored = _hashes(self.scores, scorer_version)
             return Known(_hashes(self.episodes), scored)
 
     def added_by(self, batch_id: str) -> frozenset[str]:
@@ -186,7 +187,7 @@ def _table(place: CatalogPlace, name: str) -> DeltaTable:
 
 def _create(place: CatalogPlace, name: str, schema: pa.Schema, description: str) -> None:
     from deltalake import DeltaTable, Schema
-    from deltalake.exceptions import DeltaError
+    from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
         DeltaTable.create(
@@ -198,9 +199,12 @@ def _create(place: CatalogPlace, name: str, schema: pa.Schema, description: str)
             configuration={"delta.appendOnly": "true"},
             storage_options=dict(place.table_options),
         )
-    except DeltaError:
+    except DeltaError as err:
         # Made by another ingest in the same moment, or not to be made at all: opening it tells.
-        _table(place, name)
+        try:
+            _table(place, name)
+        except TableNotFoundError:
+            raise DatasetError(f"No catalog can be made at {place.uri}: {_reason(err)}.", title="Catalog") from err
 
 
 class _translated:  # noqa: N801  reads as a word where it is used
@@ -215,14 +219,25 @@ class _translated:  # noqa: N801  reads as a word where it is used
     def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: object) -> None:
         if err is None or isinstance(err, NoeiraError):
             return
+        import pyarrow as pa
         from deltalake.exceptions import DeltaError, TableNotFoundError
 
         if isinstance(err, TableNotFoundError):
             raise DatasetError(f"A table of the catalog {self._place.uri} is missing.") from err
-        if isinstance(err, DeltaError | OSError | ValueError):
-            lines = str(err).splitlines()
-            reason = (lines[0] if lines else type(err).__name__)[:300]
-            raise DatasetError(f"The catalog {self._place.uri} cannot be used: {reason}.", title="Catalog") from err
+        if isinstance(err, DeltaError | pa.ArrowException | OSError | ValueError):
+            raise DatasetError(
+                f"The catalog {self._place.uri} cannot be used: {_reason(err)}.", title="Catalog"
+            ) from err
+
+
+def _reason(err: BaseException) -> str:
+    """What the table library says, in one line; what the system said, where that is somewhere in it."""
+    text = re.sub(r"\x1b\[\d*m", "", str(err))
+    found = re.search(r'message: "([^"]+)"|[:↳] ([^:↳\n]+) \(os error \d+\)', text)
+    if found is not None:
+        return str(found[1] or found[2])
+    lines = text.splitlines()
+    return (lines[0].removesuffix(".") if lines else type(err).__name__)[:300]
 
 
 def _is(column: str, value: str) -> Any:
@@ -233,12 +248,14 @@ def _is(column: str, value: str) -> Any:
     return ds.field(column).cast(pa.string()) == value
 
 
-def _hashes(table: DeltaTable, where: Any = None) -> NDArray[np.uint64]:
-    """The ids of some rows as sorted numbers: eight bytes an episode, however many there are."""
+def _hashes(table: DeltaTable, scorer_version: str | None = None) -> NDArray[np.uint64]:
+    """The ids of all rows, or of a scorer's, as sorted numbers: eight bytes an episode, however many there are."""
     import numpy as np
 
     if not table.version():
+        # Nor is a library imported for it.
         return np.zeros(0, np.uint64)
+    where = None if scorer_version is None else _is("scorer_version", scorer_version)
     batches = table.to_pyarrow_dataset().to_batches(columns=["episode_id"], filter=where)
     parts = [hash_numbers(batch.column(0)) for batch in batches if batch.num_rows]
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.uint64)

@@ -19,7 +19,7 @@ import pytest
 
 from noeira_tui.core.errors import CancelledError, ConfigError, DatasetError
 from noeira_tui.core.progress import CancelToken, Progress
-from noeira_tui.episodes import commits
+from noeira_tui.episodes import commits, tables
 from noeira_tui.episodes import ingest as ingest_module
 from noeira_tui.episodes.facts import EpisodeInfo, Ingested
 from noeira_tui.episodes.ingest import ingest
@@ -388,3 +388,17 @@ def test_a_chunk_that_comes_later_is_read(tmp_path: Path) -> None:
     assert (counted(again), again.bytes_read) == ((0, 9, 0), 0)
     (tmp_path / "later").rename(chunk)
     assert counted(ingest([str(store)], catalog=catalog)) == (len(flagged), 9 - len(flagged), 0)
+
+
+def test_what_the_system_said_is_told(dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(DatasetError, match=r"file/catalog.*: Not a directory"):
+        ingest([str(dataset)], catalog=str(tmp_path / "file" / "catalog"))
+    full = "Generic error\n  \x1b[31m↳\x1b[0m Unable to copy\n  \x1b[31m↳\x1b[0m No space left (os error 28)\n"
+    said = {
+        full: "No space left",
+        "parquet: External: Generic error: Unable to copy: No space left (os error 28)": "No space left",
+        'Could not create: /a\nError: Os { code: 30, message: "Read-only file system" }': "Read-only file system",
+        "\x1b[31mSomething else.\nMore of it": "Something else",
+    }
+    assert {text: tables._reason(OSError(text)) for text in said} == said
