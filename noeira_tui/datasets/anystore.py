@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from noeira_tui.core.errors import ConfigError, DatasetError, DatasetFileError, NoeiraError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import redact
 from noeira_tui.datasets.localstore import missing, too_large
 from noeira_tui.datasets.store import FileMark, Listing, Piece, Span, Traffic
+from noeira_tui.transfer.prompt import promptly
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+T = TypeVar("T")
+_TICK_S = 0.05
 _EXTRAS = {"gs": "gcs", "gcs": "gcs", "gcsfs": "gcs"}
 
 
@@ -40,7 +45,7 @@ class FsspecStore:
             raise too_large(path, stop - start, max_bytes)
         self._traffic.add(requests=1)
         try:
-            data: bytes = self._fs.cat_file(self._path(path), start=start, end=stop) if stop > start else b""
+            data = b"" if stop <= start else self._promptly(lambda: self._part(path, start, stop), cancel)
         except self._faults as err:
             raise self._refused(err, path) from err
         self._traffic.add(size_bytes=len(data))
@@ -53,7 +58,7 @@ class FsspecStore:
         cancel.check()
         self._traffic.add(requests=1)
         try:
-            info: dict[str, Any] = self._fs.info(self._path(path))
+            info = self._promptly(lambda: dict[str, Any](self._fs.info(self._path(path))), cancel)
         except self._faults as err:
             raise self._refused(err, path) from err
         if info.get("type") == "directory":
@@ -66,7 +71,7 @@ class FsspecStore:
         self._traffic.add(requests=1)
         try:
             self._fs.invalidate_cache()
-            rows: list[dict[str, Any]] = self._fs.ls(self._path(path), detail=True)
+            rows = self._promptly(lambda: list[dict[str, Any]](self._fs.ls(self._path(path), detail=True)), cancel)
         except FileNotFoundError:
             return Listing({}, ())
         except self._faults as err:
@@ -89,6 +94,14 @@ class FsspecStore:
 
     def close(self) -> None:
         """File systems of fsspec close themselves."""
+
+    def _part(self, path: str, start: int, stop: int) -> bytes:
+        data: bytes = self._fs.cat_file(self._path(path), start=start, end=stop)
+        return data
+
+    def _promptly(self, call: Callable[[], T], cancel: CancelToken) -> T:
+        # A file system knows nothing of our cancel, and waits for a silent server as long as it likes.
+        return promptly(call, cancel, _TICK_S)
 
     def _path(self, path: str) -> str:
         return f"{self._root.rstrip('/')}/{path}" if path else self._root
@@ -120,6 +133,9 @@ def _tag(info: dict[str, Any]) -> str:
 
 def _open(uri: str) -> tuple[AbstractFileSystem, str]:
     protocol = uri.partition("://")[0].rpartition("::")[2].lower()
+    if protocol in _EXTRAS:
+        # Else it asks, before every request and with credentials of another kind, which kind of bucket it is.
+        os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
     from fsspec.core import url_to_fs
     from fsspec.registry import known_implementations
 

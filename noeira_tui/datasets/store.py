@@ -25,11 +25,13 @@ WHOLE: Span | None = None
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes that were read, beginning at `start`, and the size of the whole file where the answer told it."""
+    """Bytes that were read, beginning at `start`, and the size of the whole file where the answer told it. `following`
+    is where a list goes on that comes in pages."""
 
     data: bytes
     start: int
     total: int | None
+    following: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
-from urllib.parse import SplitResult
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from noeira_tui.core.errors import DatasetFileError, NetworkError
 from noeira_tui.core.progress import CancelToken
@@ -169,7 +170,7 @@ class WebClient:
         data = self._body(answer, limit, request.path if span is None else None, no_ranges_of=request.path)
         data = _decoded(data, encoding, limit, request.path)
         refuse_page(data, content_type, request.path)
-        return _cut(data, span)
+        return replace(_cut(data, span), following=_following(answer.header("Link"), request.url))
 
     def _part(self, answer: Answer, request: Request, span: Span, max_bytes: int) -> Piece:
         start, total = content_range(answer.header("Content-Range"))
@@ -290,6 +291,15 @@ def _cut(data: bytes, span: Span | None) -> Piece:
         return Piece(data, 0, len(data))
     start = max(0, len(data) + span.start) if span.start < 0 else min(span.start, len(data))
     return Piece(data[start : span.stop] if span.start >= 0 else data[start:], start, len(data))
+
+
+def _following(link: str | None, url: str) -> str | None:
+    """Where a list goes on (RFC 8288). Only at the same origin: what authorises the list authorises the rest of it."""
+    found = re.search(r'<([^<>]+)>\s*;[^,<]*\brel="?next\b', link or "")
+    if found is None:
+        return None
+    there = urljoin(url, found[1])
+    return there if urlsplit(there)[:2] == urlsplit(url)[:2] else None
 
 
 def _beyond_end(answer: Answer, span: Span) -> Piece:

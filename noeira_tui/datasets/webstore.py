@@ -17,6 +17,7 @@ from noeira_tui.datasets.store import FileMark, Listing, Piece, Span, Traffic
 from noeira_tui.datasets.webclient import NO_SUFFIX, Refusal, Request, WebClient, from_the_end, refuse_page
 
 _ONE_BYTE = Span(0, 1)
+_MAX_PAGES = 1000
 
 
 class Resolver(Protocol):
@@ -193,10 +194,18 @@ class HfStore:
             f"{address.endpoint}/api/{address.kind}/{quote(address.repository, safe='/')}"
             f"/tree/{quote(address.revision, safe='')}{tail}"
         )
-        answer = self._client.get(self._request(url, path), None, 32 << 20, cancel)
-        if isinstance(answer, Refusal) and answer.status == 404:
-            return Listing({}, ())
-        return _hf_listing(self._checked(answer, path).data, path)
+        found = Listing({}, (), {})
+        for _ in range(_MAX_PAGES):
+            answer = self._client.get(self._request(url, path), None, 32 << 20, cancel)
+            if isinstance(answer, Refusal) and answer.status == 404:
+                break
+            piece = self._checked(answer, path)
+            page = _hf_listing(piece.data, path)
+            found = Listing(found.files | page.files, found.folders + page.folders, found.tags | page.tags)
+            if piece.following is None:
+                break
+            url = piece.following
+        return found
 
     def close(self) -> None:
         self._client.close()

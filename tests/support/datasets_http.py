@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 HTML = b"<!DOCTYPE html><html><head><title>Console</title></head><body>Sign in</body></html>"
 
@@ -169,7 +169,7 @@ class HubServer(FileServer):
             return
         tree = re.fullmatch(r"/api/datasets/o/r/tree/main/?(.*)", path)
         if tree is not None:
-            self._tree(handler, unquote(tree[1]))
+            self._tree(handler, unquote(tree[1]), int(parse_qs(urlsplit(handler.path).query).get("cursor", ["0"])[0]))
             return
         found = re.fullmatch(r"/datasets/o/r/resolve/main/(.*)", path)
         if found is None:
@@ -179,7 +179,8 @@ class HubServer(FileServer):
         else:
             super().serve(handler, f"/{found[1]}", span)
 
-    def _tree(self, handler: BaseHTTPRequestHandler, path: str) -> None:
+    def _tree(self, handler: BaseHTTPRequestHandler, path: str, cursor: int) -> None:
+        """A list of a folder, two entries a page."""
         import json
 
         folder = self.folder / path
@@ -191,7 +192,9 @@ class HubServer(FileServer):
             }
             for item in (sorted(folder.iterdir()) if folder.is_dir() else ())
         ]
-        self.reply(handler, 200, json.dumps(rows).encode())
+        place = urlsplit(handler.path).path
+        more = {"Link": f'<{self.url}{place}?cursor={cursor + 2}>; rel="next"'} if cursor + 2 < len(rows) else {}
+        self.reply(handler, 200, json.dumps(rows[cursor : cursor + 2]).encode(), more)
 
 
 def cut(data: bytes, span: str) -> tuple[int, int] | None:

@@ -1,0 +1,81 @@
+"""What a kind of place has of its own: lists in pages, file systems that wait for ever."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from noeira_tui.core.errors import CancelledError
+from noeira_tui.core.progress import CancelToken
+from noeira_tui.datasets.source import open_source
+from noeira_tui.datasets.webclient import _following
+from tests.support.datasets_http import HubServer, serving
+from tests.support.waiting import until
+
+
+def test_a_hub_lists_a_folder_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data" / "inner").mkdir(parents=True)
+    for number in range(5):
+        (tmp_path / "data" / f"{number}.bin").write_bytes(bytes(number))
+    with serving(tmp_path, HubServer) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        source = open_source("hf://datasets/o/r")
+        listing = source.listing("data")
+        source.close()
+    assert listing.files == {f"{number}.bin": number for number in range(5)}
+    assert listing.folders == ("inner",)
+    assert server.counted.requests == 3
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        ('<https://h/api?cursor=2>; rel="next"', "https://h/api?cursor=2"),
+        ('</api?c=2>;rel=next, <https://h/x>; rel="last"', "https://h/api?c=2"),
+        ('<https://elsewhere/api>; rel="next"', None),
+        ('<http://h/api>; rel="next"', None),
+        ('<https://h/x>; rel="last"', None),
+        ("junk", None),
+        (None, None),
+    ],
+)
+def test_a_list_goes_on_at_its_own_origin_only(link: str | None, expected: str | None) -> None:
+    assert _following(link, "https://h/api") == expected
+
+
+class Silent(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Never answers while it is held."""
+
+    protocol = ("silent",)
+    asked = threading.Event()
+    go = threading.Event()
+
+    def info(self, path: str, **options: object) -> object:
+        Silent.asked.set()
+        assert Silent.go.wait(30)
+        return {"name": path, "size": 1, "type": "file"}
+
+
+def test_a_file_system_that_waits_for_ever_is_left_when_cancelled() -> None:
+    fsspec.register_implementation("silent", Silent, clobber=True)
+    cancel = CancelToken()
+    source = open_source("silent://bucket/set", cancel=cancel)
+    raised: list[BaseException] = []
+
+    def look() -> None:
+        try:
+            source.size("meta/info.json")
+        except CancelledError as err:
+            raised.append(err)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    assert Silent.asked.wait(10)
+    cancel.cancel()
+    until(lambda: not thread.is_alive())
+    assert len(raised) == 1
+    Silent.go.set()
