@@ -62,12 +62,11 @@ class PacksFailedError(PackError):
     def __init__(self, outcome: PacksPulled) -> None:
         failed = outcome.failed
         reasons = " ".join(f"{one.status.title}: {one.error}" for one in failed)
+        others = "The other packs are installed. " if len(failed) < len(outcome.packs) else ""
         super().__init__(
             reasons,
             title=f"{len(failed)} of {len(outcome.packs)} packs failed",
-            hint=failed[0].hint
-            if len(failed) == 1
-            else "The other packs are installed. Pull again after mending these.",
+            hint=failed[0].hint if len(failed) == 1 else f"{others}Pull again after mending these.",
             retryable=True,
         )
         self.outcome = outcome
@@ -137,6 +136,7 @@ class _Pull:
     def _one(self, pack: Pack | BrokenPack, *, wanted: bool) -> PackPulled:
         if isinstance(pack, BrokenPack):
             status = pack_status(pack)
+            self._p.say(f"{status.title} failed: {status.detail}")
             return PackPulled(status, error=status.detail)
         if not wanted:
             return PackPulled(self._status(pack))
@@ -147,7 +147,7 @@ class _Pull:
         except CancelledError:
             raise
         except NoeiraError as err:
-            self._p.say(f"{pack.title}: {err}")
+            self._p.say(f"{pack.title} failed: {err}")
             moved = self._transferred - before
             return PackPulled(self._status(pack), moved, error=f"{err.title}: {err.message}", hint=err.hint)
         # Every file was put there, or looked at, just now.

@@ -26,7 +26,7 @@ from noeira_tui.core.states import FAILS_CHECK, TO_FETCH, State, trouble_rank
 if TYPE_CHECKING:
     from noeira_tui.assets.keep import CachedPack
     from noeira_tui.assets.packs import Packs
-    from noeira_tui.assets.pull import PacksPulled
+    from noeira_tui.assets.pull import PacksFailedError, PacksPulled
     from noeira_tui.assets.status import PackStatus
 
 Filter = Annotated[
@@ -92,12 +92,21 @@ def pull(
     except PacksFailedError as err:
         _tell(cli, err.outcome)
         if not cli.output.json:
-            for item in err.outcome.failed:
-                cli.output.warn(f"{literal(item.status.title)} failed: {literal(item.error or '')}")
-                if item.hint:
-                    cli.output.warn(f"  {literal(item.hint)}")
+            _tell_failed(cli, err)
         return 1
     return 0
+
+
+def _tell_failed(cli: Cli, err: PacksFailedError) -> None:
+    """Name what failed; why was told when it failed, but to those who wanted no narration."""
+    failed = err.outcome.failed
+    if not cli.output.quiet:
+        cli.output.warn(f"{err.title}: {', '.join(literal(item.status.title) for item in failed)}")
+        return
+    for item in failed:
+        cli.output.warn(f"{literal(item.status.title)} failed: {literal(item.error or '')}")
+        if item.hint:
+            cli.output.warn(f"  {literal(item.hint)}")
 
 
 def where(cli: Cli, filter_text: Filter = "") -> int:

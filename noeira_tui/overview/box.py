@@ -131,7 +131,7 @@ class Box:
         if view.state in reasons:
             return reasons[view.state]
         if view.state is State.AHEAD and not view.behind:
-            return "Only this box has newer files: nothing to pull. u pushes them."
+            return "Only this box has newer files: nothing to pull. Push them."
         return self._busy_with(f"{view.project}/{view.dataset}")
 
     def can_push_recording(self, view: RecordingView) -> str | None:

@@ -53,7 +53,7 @@ def follow_verification(
     if now.state is not JobState.DONE or now.result is None:
         failure = now.failure
         why = failure.message if failure is not None else "Its process ended."
-        raise JobError(why, title=f"{now.spec.title}: {now.state}", hint="Try it again with r among the jobs.")
+        raise JobError(why, title=f"{now.spec.title}: {now.state}", hint="Try it again among the jobs.")
     return verified_in(now.result)
 
 

@@ -45,11 +45,11 @@ class Space:
         if not here:
             return "There is no copy of it here."
         if view.state in UNSENT or view.state is State.RECORDING:
-            return f"It is {view.state}: the service does not hold these bytes. u pushes them."
+            return f"It is {view.state}: the service does not hold these bytes. Push them."
         reasons = {
-            State.STALE: "The service has other contents by now: these bytes are nowhere else. p pulls the new ones.",
+            State.STALE: "The service has other contents by now: these bytes are nowhere else. Pull the new ones.",
             State.UNKNOWN: "The service could not be asked: nothing is proven.",
-            State.PENDING: "Its upload never completed: the service does not hold these bytes. u pushes them.",
+            State.PENDING: "Its upload never completed: the service does not hold these bytes. Push them.",
             State.INVALID: "It cannot be read: nothing can be proven of it.",
         }
         if view.state in reasons:

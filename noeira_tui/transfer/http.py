@@ -321,7 +321,7 @@ def network_error(err: OSError | http.client.HTTPException, url: str) -> Network
     place = without_query(url)
     if isinstance(err, ssl.SSLCertVerificationError):
         return NetworkError(
-            f"The certificate of {place} was not accepted: {err.verify_message}.",
+            f"The certificate of {place} was not accepted: {err.verify_message.rstrip('.')}.",
             hint=certificate_hint(),
             retryable=False,
         )

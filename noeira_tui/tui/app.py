@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter, NoColor
 
+from noeira_tui.tui.action import key_label
 from noeira_tui.tui.board import Board
 from noeira_tui.tui.glyphs import Glyphs, glyphs_for
 from noeira_tui.tui.ports import BoxLike
@@ -62,6 +64,7 @@ class NoeiraApp(App[None]):
         self.own_keys = keys
         if keys:
             self.set_keymap({action_id: ",".join(own) for action_id, own in keys.items()})
+            glyphs = replace(glyphs, own_keys={action_id: key_label(own[0]) for action_id, own in keys.items()})
         self._board = Board(glyphs, clock)
         self._read_only = read_only
         self._over_ssh = is_over_ssh()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from noeira_tui.core.states import LOOKS, State
 
@@ -11,7 +11,7 @@ from noeira_tui.core.states import LOOKS, State
 @dataclass(frozen=True)
 class Glyphs:
     """Every sign that is not a letter. Each is one cell wide, but for `ellipsis` in the ASCII set;
-    `sparks` grow in height."""
+    `sparks` grow in height. `own_keys` are the user's, by actions' ids, as people write them."""
 
     is_ascii: bool
     ellipsis: str
@@ -33,6 +33,17 @@ class Glyphs:
     dash: str
     none: str
     sparks: str
+    own_keys: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def key(self, action_id: str) -> str:
+        """The first key of an action as people write it, the user's own where there is one: what a hint names."""
+        from noeira_tui.tui import actions, inspector_actions
+
+        own = self.own_keys.get(action_id)
+        if own is not None:
+            return own
+        action = actions.BY_ID.get(action_id) or inspector_actions.BY_ID[action_id]
+        return actions.key_label(action.keys[0])
 
     def state(self, state: State) -> str:
         """The symbol of a state."""

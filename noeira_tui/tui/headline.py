@@ -197,7 +197,9 @@ def packs_banner(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:
     if fetch:
         words.append(f"{figures.size(fetch, glyphs)} to fetch")
     mends = any(census[state] for state in TO_FETCH)
-    how: Line = ((f" {glyphs.dot} ", "faint"), ("P", "accent"), (" pulls", "quiet")) if mends else ()
+    how: Line = (
+        ((f" {glyphs.dot} ", "faint"), (glyphs.key("pull_packs"), "accent"), (" pulls", "quiet")) if mends else ()
+    )
     return (((f"{glyphs.warn} {', '.join(words)}", "trouble"), *how),)
 
 
@@ -239,23 +241,25 @@ def empty(
             (("No asset packs declared.", "quiet"),),
             (("Packs named in an assets.kv below this folder show here.", "faint"),),
         )
-    return ((("No jobs. ", "quiet"), ("p pulls and u pushes what is highlighted.", "faint")),)
+    keys = f"{glyphs.key('pull')} pulls and {glyphs.key('push')} pushes what is highlighted."
+    return ((("No jobs. ", "quiet"), (keys, "faint")),)
 
 
 def _empty_catalog(overview: Overview, glyphs: Glyphs) -> tuple[Line, ...]:
     if overview.service.url is None:
         return (
             (("No service is configured.", "attention"),),
-            (("S", "accent"), (" connects this box to one, or starts one here.", "quiet")),
+            ((glyphs.key("service"), "accent"), (" connects this box to one, or starts one here.", "quiet")),
             (("Or put these two lines into .env:", "quiet"),),
             ((f"NOEIRA_CLOUD_URL=https://{glyphs.ellipsis}", "accent"),),
             ((f"NOEIRA_CLOUD_API_KEY={glyphs.ellipsis}", "accent"),),
             (("as noeira-tui serve prints them.", "quiet"),),
         )
     if overview.service.reachable is False:
-        return ((("No earlier answer is remembered.", "quiet"),), (("R asks again.", "faint"),))
+        told = "No dataset of an earlier answer is remembered."
+        return (((told, "quiet"),), ((f"{glyphs.key('refresh')} asks again.", "faint"),))
     return (
         (("The catalog is empty.", "quiet"),),
-        (("Put a file into data/ and press u to push it, or:", "faint"),),
+        ((f"Put a file into data/ and press {glyphs.key('push')} to push it, or:", "faint"),),
         (("noeira-tui catalog push PATH --name N", "accent"),),
     )

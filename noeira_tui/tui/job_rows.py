@@ -77,9 +77,9 @@ def waiting_for(jobs: Iterable[JobRecord], slots: int, glyphs: Glyphs) -> dict[i
     line = 0
     for job in live:
         if job.state == "paused":
-            told[job.id] = f"paused {glyphs.dot} z goes on"
+            told[job.id] = f"paused {glyphs.dot} {glyphs.key('pause')} goes on"
         elif job.state == "queued" and job.request == "pause":
-            told[job.id] = f"held back {glyphs.dot} z lets it go on"
+            told[job.id] = f"held back {glyphs.dot} {glyphs.key('pause')} lets it go on"
         elif job.state == "queued" and job.spec.takes_slot:
             line += 1
             free = max(0, slots - busy)
@@ -228,9 +228,9 @@ def _told(job: JobRecord, age: str, glyphs: Glyphs) -> str:
     if job.state == "cancelled" and is_watch(job):
         return f"watch off{when} {glyphs.dot} {_episodes(job)}"
     if job.state == "cancelled":
-        return f"cancelled{when} {glyphs.dot} r goes on from there"
+        return f"cancelled{when} {glyphs.dot} {glyphs.key('retry')} goes on from there"
     if job.failure is None:
-        return f"{job.state.value}{when} {glyphs.dot} r tries again"
+        return f"{job.state.value}{when} {glyphs.dot} {glyphs.key('retry')} tries again"
     title, message = clean(job.failure.title, glyphs), clean(job.failure.message, glyphs)
     return f"{job.state.value}{when} {glyphs.dot} {title}: {message}"
 

@@ -26,7 +26,7 @@ def why_no_verify(now: Situation) -> str | None:
 
 
 def _busy(now: Situation) -> str:
-    return f"One thing at a time: {now.doing} goes on already, c in its list stops that."
+    return f"One thing at a time: {now.doing} goes on already; cancel in its list stops that."
 
 
 def why_no_free(now: Situation) -> str | None:

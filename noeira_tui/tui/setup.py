@@ -208,6 +208,8 @@ class Setup:
 
         def kept(settings: Settings) -> None:
             self._use(settings)
-            self._screen.tell("This box alone. S connects it to a service later.")
+            self._screen.tell(
+                f"This box alone. {self._screen.board.glyphs.key('service')} connects it to a service later."
+            )
 
         self._screen.errands.run(lambda: connecting.go_without(self._box.settings), kept)

@@ -82,7 +82,7 @@ def verify_refusal(box: BoxLike, thing: Thing) -> str | None:
 
 def free_refusal(box: BoxLike, thing: Thing) -> str | None:
     if isinstance(thing, PackStatus):
-        return "x frees the cache of packs; an installed pack stays as long as it is declared."
+        return "Only the cache of packs can be freed; an installed pack stays as long as it is declared."
     return box.space.can_free(thing)
 
 

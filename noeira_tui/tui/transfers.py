@@ -210,7 +210,8 @@ class Transfers:
             assert isinstance(thing, RecordingView | DatasetView)
             size = figures.size(thing.unsent_bytes, board.glyphs)
             if thing.state is State.DIVERGED:
-                left.append(f"{name_of(thing)}: both sides changed; choose with u or p")
+                choose = f"{board.glyphs.key('push')} or {board.glyphs.key('pull')}"
+                left.append(f"{name_of(thing)}: both sides changed; choose with {choose}")
                 continue
             if isinstance(thing, RecordingView) or _has_name(thing):
                 starts.append(self._push_start(thing))
@@ -218,7 +219,8 @@ class Transfers:
             else:
                 found = things.free_name(thing, taken)
                 if found is None:
-                    left.append(f"{name_of(thing)}: the catalog would refuse its name; push it with u")
+                    push = board.glyphs.key("push")
+                    left.append(f"{name_of(thing)}: the catalog would refuse its name; push it with {push}")
                     continue
                 taken.add("-".join(found))
                 starts.append(partial(self._box.push_as, thing, *found))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from noeira_tui.core.errors import ConfigError
+from noeira_tui.jobs.records import JobState
 from noeira_tui.tui.app import make_app
 from noeira_tui.tui.glyphs import SYMBOLS
 from noeira_tui.tui.keymap import own_keys, read_keys
@@ -55,11 +57,12 @@ def test_two_actions_may_change_places_and_lists_do_not_disturb_each_other() -> 
 
 async def test_own_keys_work_and_are_shown_everywhere() -> None:
     box = FakeBox()
-    keys = own_keys({"pull": "u", "push": "f6", "help": "f1"}, "here")
+    keys = own_keys({"pull": "u", "push": "f6", "help": "f1", "pull_packs": "f7", "pause": "f8"}, "here")
     app = make_app(box, glyphs=SYMBOLS, clock=frozen_clock, keys=keys)
     async with app.run_test(size=(140, 40), notifications=True) as pilot:
         driver = Driver(app, pilot, box)
         await driver.until(lambda: driver.main.board.overview and not driver.main.looking, "settled")
+        assert "u pulls and f6 pushes" in driver.screen_text() and "· f7 pulls" in driver.screen_text()
         await driver.highlight("dataset:hopper-medium-v2")
         assert "u pull" in driver.keys_shown()
         assert "f6 push" in driver.keys_shown()
@@ -67,6 +70,8 @@ async def test_own_keys_work_and_are_shown_everywhere() -> None:
         assert driver.asked("pull") == []
         await driver.press("u")
         await driver.until(lambda: driver.asked("pull") == [("pull", "hopper-medium-v2", False)])
+        box.set_jobs(replace(box.rows[0], state=JobState.PAUSED))
+        await driver.until(lambda: "paused · f8 goes on" in driver.screen_text())
         await driver.press("f1")
         await driver.until(lambda: isinstance(app.screen, HelpDialog))
         await driver.until(lambda: "f6           push" in driver.screen_text())

@@ -176,7 +176,11 @@ class InspectorPainter:
             what, seconds = READING[running[-1]], screen.reads.elapsed_s(running[-1])
             since = f" {figures.clock(seconds)}" if seconds >= TOLD_AFTER_S else ""
             reading = f" {glyphs.again} {what}{glyphs.ellipsis}"
-            return cut_line(((reading, "live"), (since, "strong"), ("  x stops it", "faint")), width, glyphs)
+            return cut_line(
+                ((reading, "live"), (since, "strong"), (f"  {glyphs.key('inspector_stop')} stops it", "faint")),
+                width,
+                glyphs,
+            )
         if screen.shows_episodes and screen.look.episode is not None:
             fps = None if screen.info is None else screen.info.fps
             rejected = screen.look.episode.index in screen.judging.rejected
