@@ -12,6 +12,7 @@ import pytest
 
 from noeira_tui.core.errors import CancelledError, NetworkError, NoeiraError, RefusedError, UnreachableError
 from noeira_tui.core.progress import CancelToken
+from noeira_tui.recordings import mirror as mirror_module
 from noeira_tui.recordings import send
 from noeira_tui.recordings import watch as watch_module
 from noeira_tui.recordings.events import FileEvents, Hints
@@ -28,6 +29,8 @@ VIDEO = "videos/observation.images.front/chunk-000/file-{:03d}.mp4"
 
 @pytest.fixture
 def box(service: RunningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MirrorBox:
+    """Here a file is young for 0.3 s, and looked at again after that: a tenth of the time that passes elsewhere."""
+    monkeypatch.setattr(mirror_module, "YOUNG_NS", 300_000_000)
     monkeypatch.setattr(watch_module, "_YOUNG_S", 0.3)
     monkeypatch.setattr(watch_module, "_RETRY_S", (0.05, 0.2))
     return new_box(service, tmp_path / "a", new_project())
