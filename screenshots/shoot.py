@@ -18,9 +18,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from noeira_tui.core.settings import Settings
+from noeira_tui.jobs.episode_kinds import EpisodesIngest
+from noeira_tui.jobs.records import JobState
 from noeira_tui.overview.box import Box
 from noeira_tui.tui.app import NoeiraApp, make_app
 from noeira_tui.tui.glyphs import SYMBOLS
+from noeira_tui.tui.screens.inspector import InspectorScreen
+from noeira_tui.tui.screens.quality import QualityScreen
 
 CELL_WIDTH = 12.2
 """Of one character in the exported SVG."""
@@ -33,6 +37,9 @@ SHOTS: dict[str, tuple[tuple[int, int], tuple[str, ...], str]] = {
     "light-140x40": ((140, 40), ("R",), "noeira-light"),
     "help-140x40": ((140, 40), ("?",), "noeira-dark"),
     "watch-140x40": ((140, 40), ("1", "G", "k", "w"), "noeira-dark"),
+    "inspect-140x40": ((140, 40), ("1", "G", "i", "3", "j", "j"), "noeira-dark"),
+    "inspect-80x24": ((80, 24), ("1", "G", "i", "3"), "noeira-dark"),
+    "quality-140x40": ((140, 40), ("1", "G", "g", "Q"), "noeira-dark"),
 }
 """Name → size, keys pressed, theme."""
 
@@ -44,7 +51,12 @@ async def shoot(name: str, folder: Path, settings: Settings) -> Path:
     async with app.run_test(size=size) as pilot:
         await _until(pilot.pause, lambda: app.main_screen.board.overview is not None and not app.main_screen.looking)
         app.theme = theme
-        await pilot.press(*keys)
+        for key in keys:
+            await pilot.press(key)
+            if key == "g":
+                await _until(pilot.pause, lambda: _ingested(app))
+            if key in {"i", "3", "Q"}:
+                await _until(pilot.pause, lambda: _calm(app))
         if keys == ("p",):
             await _until(pilot.pause, lambda: _half_way(app))
             await pilot.pause()
@@ -53,14 +65,14 @@ async def shoot(name: str, folder: Path, settings: Settings) -> Path:
             await pilot.pause(6)
         else:
             await _until(pilot.pause, lambda: not app.main_screen.looking)
-            await pilot.pause(0.3)
+            await pilot.pause(0.5)
+            await _until(pilot.pause, lambda: _calm(app))
         svg = app.export_screenshot(title="noeira")
         if keys == ("p",) or "w" in keys:
             await pilot.press("c")
             await _until(pilot.pause, lambda: not app.main_screen.board.live_jobs())
     target = folder / f"{name}.svg"
-    # Nor in which folder of that machine the demo had its root.
-    target.write_text(portable(svg).replace(str(settings.root.parent), "~"), "utf-8")
+    target.write_text(portable(svg), "utf-8")
     return target
 
 
@@ -83,6 +95,21 @@ def _tells_episodes(app: NoeiraApp) -> bool:
     return any(job.progress.items_total for job in app.main_screen.board.live_jobs())
 
 
+def _calm(app: NoeiraApp) -> bool:
+    """Whether the screen on top reads nothing and no job runs."""
+    screen = app.screen
+    if isinstance(screen, InspectorScreen):
+        look = screen.look
+        return not screen.reads.running and (not screen.shows_episodes or look.series is not None)
+    if isinstance(screen, QualityScreen):
+        return not screen.reading and screen.rows.count > 0
+    return not app.main_screen.looking and not app.main_screen.board.live_jobs()
+
+
+def _ingested(app: NoeiraApp) -> bool:
+    return any(job.kind == EpisodesIngest.kind and job.state is JobState.DONE for job in app.main_screen.board.jobs)
+
+
 async def _until(pause: Callable[[float], Awaitable[None]], true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + DEADLINE_S
     while not true():
@@ -96,7 +123,6 @@ def main() -> None:
     # The picture shows the app, not whose machine it was taken on.
     socket.gethostname = lambda: "gpu-box-3"
     settings = Settings.load()
-    Path.home = lambda: settings.root.parent  # type: ignore[method-assign]
     converter = shutil.which("rsvg-convert")
     for name in SHOTS:
         target = asyncio.run(shoot(name, folder, settings))

@@ -27,7 +27,9 @@ def main() -> int:
             settings = dict(demo.stdout.readline().rstrip("\n").split("=", 1) for _ in range(4))
             shoot = [sys.executable, str(HERE / "shoot.py"), str(HERE)]
             root = settings["NOEIRA_ROOT"]
-            return subprocess.run(shoot, check=False, env={**os.environ, **settings}, cwd=root).returncode
+            # The pictures show the app, not in which folder of this machine the demo had its root.
+            environ = {**os.environ, **settings, "HOME": str(Path(root).parent)}
+            return subprocess.run(shoot, check=False, env=environ, cwd=root).returncode
         finally:
             demo.send_signal(signal.SIGINT)
             demo.wait()

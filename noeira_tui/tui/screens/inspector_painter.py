@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from noeira_tui.tui import figures, inspector_lines
 from noeira_tui.tui.inspecting import READING, Lane
 from noeira_tui.tui.inspector_actions import INSPECTOR, ON_EPISODES, Section
-from noeira_tui.tui.text import Line, Piece, clean, cut, cut_line, cut_middle, spread, width_of
+from noeira_tui.tui.text import Line, Piece, clean, cut, cut_line, cut_middle, short_path, spread, width_of
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.line_list import LineList
 from noeira_tui.tui.widgets.painted import Painted, title_content
@@ -155,7 +155,9 @@ class InspectorPainter:
         )
         left = (" inspect  ", "heading")
         room = max(8, width - width_of([left, *right]) - 1)
-        return spread([left, (cut_middle(clean(screen.uri, glyphs), room, glyphs), "")], right, width, glyphs)
+        return spread(
+            [left, (cut_middle(clean(short_path(screen.uri), glyphs), room, glyphs), "")], right, width, glyphs
+        )
 
     def _counts(self) -> dict[Section, str]:
         screen, info = self._screen, self._screen.info
