@@ -72,13 +72,14 @@ async def still(pilot: Pilot[None]) -> None:
     """Wait until the screen has not changed for a while: dialogs fill themselves, the box is asked what can be done."""
     seen: object = None
     same = 0
-    for _ in range(1000):
+    for _ in range(400):
         now = (pilot.app.screen, pilot.app.screen._compositor.render_strips())
         same = same + 1 if now == seen else 0
-        if same == 12:
+        if same == 5:
             return
         seen = now
-        await pilot.pause(0.02)
+        # A picture costs more than a wait: few are compared, as long a time apart as it takes to be sure.
+        await pilot.pause(0.05)
     raise AssertionError("the screen never came to rest")
 
 
