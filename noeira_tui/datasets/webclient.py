@@ -197,23 +197,22 @@ class WebClient:
         size = min(limit, answer.left) if answer.left is not None else limit
         buffer = bytearray(min(size, 1 << 20))
         filled = 0
-        try:
-            while filled < size:
-                if filled == len(buffer):
-                    buffer.extend(bytes(min(size - filled, max(1 << 20, filled))))
-                count = answer.read_into(memoryview(buffer)[filled:])
-                if count == 0:
-                    break
-                filled += count
-            if filled == limit and (refuse is not None or no_ranges_of is not None) and answer.left != 0:
-                more = answer.read_into(memoryview(bytearray(1)))
-                filled_over = filled + more
-                if more and refuse is not None:
-                    raise too_large(refuse, answer.left or filled_over, limit)
-                if more and no_ranges_of is not None:
-                    raise no_ranges(no_ranges_of, None)
-        finally:
-            self._traffic.add(size_bytes=filled)
+        while filled < size:
+            if filled == len(buffer):
+                buffer.extend(bytes(min(size - filled, max(1 << 20, filled))))
+            count = answer.read_into(memoryview(buffer)[filled:])
+            if count == 0:
+                break
+            filled += count
+            # At once: over a slow line somebody watches the figure.
+            self._traffic.add(size_bytes=count)
+        if filled == limit and (refuse is not None or no_ranges_of is not None) and answer.left != 0:
+            more = answer.read_into(memoryview(bytearray(1)))
+            filled_over = filled + more
+            if more and refuse is not None:
+                raise too_large(refuse, answer.left or filled_over, limit)
+            if more and no_ranges_of is not None:
+                raise no_ranges(no_ranges_of, None)
         return bytes(memoryview(buffer)[:filled])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import fsspec
@@ -13,7 +14,7 @@ from noeira_tui.core.errors import CancelledError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.datasets.source import open_source
 from noeira_tui.datasets.webclient import _following
-from tests.support.datasets_http import HubServer, serving
+from tests.support.datasets_http import FileServer, HubServer, serving
 from tests.support.waiting import until
 
 
@@ -45,6 +46,35 @@ def test_a_hub_lists_a_folder_in_pages(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_a_list_goes_on_at_its_own_origin_only(link: str | None, expected: str | None) -> None:
     assert _following(link, "https://h/api") == expected
+
+
+class Dribbling(FileServer):
+    """Sends the first half of a file, and the rest when it is told to."""
+
+    go = threading.Event()
+
+    def serve(self, handler: BaseHTTPRequestHandler, path: str, span: str) -> None:
+        data = (self.folder / path.lstrip("/")).read_bytes()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data[: len(data) // 2])
+        handler.wfile.flush()
+        assert Dribbling.go.wait(30)
+        handler.wfile.write(data[len(data) // 2 :])
+
+
+def test_the_bytes_are_told_while_they_come(tmp_path: Path) -> None:
+    (tmp_path / "slow").write_bytes(bytes(4000))
+    with serving(tmp_path, Dribbling) as server:
+        source = open_source(server.url)
+        thread = threading.Thread(target=source.whole, args=("slow",))
+        thread.start()
+        until(lambda: source.cost.bytes_read == 2000)
+        Dribbling.go.set()
+        thread.join(10)
+        assert source.cost.bytes_read == 4000
+        source.close()
 
 
 class Silent(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types

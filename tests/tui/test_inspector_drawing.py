@@ -237,6 +237,16 @@ async def test_half_blocks_have_the_colours_of_two_pixels() -> None:
         assert (last.style.color.triplet, last.style.bgcolor.triplet) == ((255, 255, 255), (255, 255, 255))  # type: ignore[union-attr]
 
 
+async def test_sixteen_colours_are_too_few_for_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(Frame, "_is_own", True)
+    app = Shown()
+    async with app.run_test(size=(4, 2)):
+        for system, drawing in (("standard", Drawing.LETTERS), ("256", Drawing.BLOCKS), ("truecolor", Drawing.BLOCKS)):
+            monkeypatch.setattr(type(app.console), "color_system", system)
+            assert app.frame.drawing is drawing
+
+
 async def test_letters_where_there_are_no_blocks() -> None:
     app = Shown(ASCII)
     async with app.run_test(size=(4, 2)) as pilot:

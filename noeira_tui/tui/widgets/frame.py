@@ -58,7 +58,7 @@ class Frame(Widget):
             return self._chosen
         return pixels.drawing_for(
             os.environ,
-            colours=not self.app.no_color,
+            colours=self._has_colours,
             truecolor=self._is_truecolor,
             is_ascii=self._glyphs.is_ascii,
             is_own=self._is_own,
@@ -77,6 +77,11 @@ class Frame(Widget):
         if way is Drawing.SIXEL:
             return self._is_own and sixels.cell_pixels() is not None
         return way is Drawing.LETTERS or not (self.app.no_color or self._glyphs.is_ascii)
+
+    @property
+    def _has_colours(self) -> bool:
+        """Whether colours tell more than brightness: in a terminal with sixteen only patches are left."""
+        return not self.app.no_color and not (self._is_own and self.app.console.color_system == "standard")
 
     @property
     def _is_own(self) -> bool:
