@@ -16,6 +16,8 @@ from tests.support.service_client import Caller, facts
 from tests.support.service_process import ServeProcess, start
 
 PUSHERS = 4
+ROUNDS = 30 if os.environ.get("THOROUGH") else 8
+"""Kills, at moments that are others in every run."""
 
 
 class Pushers:
@@ -84,8 +86,8 @@ def check(service: ServeProcess, done: dict[str, str], files: dict[str, str]) ->
         assert all(call.get(f"/datasets/{key}").status_code == 409 for key in pending)
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(12, marks=pytest.mark.slow)])
-def test_killing_the_service_under_uploads(tmp_path: Path, rounds: int) -> None:
+@pytest.mark.slow
+def test_killing_the_service_under_uploads(tmp_path: Path) -> None:
     done: dict[str, str] = {}
     files: dict[str, str] = {}
     seed = int(os.environ.get("KILLED_SEED") or secrets.randbelow(10**6))
@@ -96,7 +98,7 @@ def test_killing_the_service_under_uploads(tmp_path: Path, rounds: int) -> None:
         with Caller(service.url, service.key) as call:
             call.put("/projects/p")
             call.put("/projects/p/datasets/d", json={})
-        for number in range(rounds):
+        for number in range(ROUNDS):
             pushers = Pushers(service, seed + number)
             pushers.wait_for(dice.randrange(1, 25))
             service.kill()

@@ -23,6 +23,8 @@ from tests.support.service_postgres import Postgres, postgres_is_installed, runn
 from tests.support.service_process import ServeProcess, start
 
 PUSHERS = 3
+ROUNDS = 10 if os.environ.get("THOROUGH") else 3
+"""So often every part is gone alone, and two of them at once, in an order that is another one in every run."""
 RECORDING = "/projects/p/datasets/d"
 
 
@@ -168,7 +170,8 @@ def outages(dice: random.Random) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize(("rounds", "workers"), [(1, 1), pytest.param(5, 2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("rounds", "workers"), [(1, 1), (ROUNDS, 2)], ids=["one process", "two workers"])
 def test_clients_get_through_every_outage(
     tmp_path: Path, own_postgres: Postgres, own_minio: Minio, rounds: int, workers: int
 ) -> None:
