@@ -27,7 +27,7 @@ _CURATE = (
         "ingest", ("g",), "ingest", "Register and score every episode of the highlighted recording or dataset, or of "
         "all marked ones, without their videos. Again is free.",
         Group.DATA, Danger.CHANGES, frozenset({Place.PROJECTS, Place.CATALOG}),
-        "This works on recordings and datasets of the catalog: press 1 or 2.", reasons.why_no_ingest, footer=15,
+        "This works on recordings and datasets of the catalog: press 1 or 2.", reasons.why_no_ingest, footer=24,
     ),
     Action("quality", ("Q",), "quality", "How the ingested episodes score, what they are flagged for, the worst first.",
            Group.DATA),

@@ -176,12 +176,18 @@ def row_line(row: RowFacts, sort: Sort, widths: tuple[int, int], width: int, gly
     return cut_line(pieces, width, glyphs)
 
 
+def reason_text(info: EpisodeInfo, flag: str, glyphs: Glyphs) -> str:
+    """Why a flag is up, in words and in the signs of the terminal."""
+    told = info.reason(flag)
+    return clean(told.replace("−", "-") if glyphs.is_ascii else told, glyphs)
+
+
 def reasons(info: EpisodeInfo, width: int, glyphs: Glyphs) -> list[Line]:
     """Why each flag is up, in words."""
     lines: list[Line] = []
     for flag in info.flags:
         head = f"{glyphs.warn} {clean(flag, glyphs)}"
-        told = clean(info.reason(flag), glyphs)
+        told = reason_text(info, flag, glyphs)
         if cell_len(head) + cell_len(told) + 2 <= width:
             lines.append(((head, "attention"), (f"  {told}", "")))
             continue

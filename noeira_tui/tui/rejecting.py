@@ -94,14 +94,16 @@ class Rejecting:
             uri: episodes if takes_back else episodes - known.get(uri, frozenset()) for uri, episodes in chosen.items()
         }
         changed = {uri: episodes for uri, episodes in changed.items() if episodes}
+        if not changed:
+            host.tell("None of them has a number in its dataset to be rejected by.", severity="warning")
+            return
         count = sum(len(episodes) for episodes in changed.values())
         of = f" of {figures.count(len(changed), 'recording')}" if len(changed) > 1 else ""
         what = f"{figures.count(count, 'episode')}{of}"
         question = f"Take back the rejection of {what}?" if takes_back else f"Reject {what}?"
+        who = ("It is", "It stays on disk and is") if count == 1 else ("They are", "They stay on disk and are")
         first = (
-            "They are trained on again."
-            if takes_back
-            else "They stay on disk and are not trained on. The next push carries the list."
+            f"{who[0]} trained on again." if takes_back else f"{who[1]} not trained on. The next push carries the list."
         )
         lines = [first, *(_told(uri, episodes, known, takes_back) for uri, episodes in sorted(changed.items()))]
 

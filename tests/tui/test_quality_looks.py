@@ -34,12 +34,18 @@ def looking(*keys: str, theme: str = "noeira-dark") -> Callable[..., object]:
         app = pilot.app
         assert isinstance(app, NoeiraApp)
         app.theme = theme
-        app.main_screen.watcher.stop()
-        await pilot.press("Q")
-        for _ in range(1000):
-            await pilot.pause(0.02)
-            if isinstance(app.screen, QualityScreen) and not app.screen.reading and app.screen.is_mounted:
+        for _ in range(500):
+            if app.main_screen.is_mounted and app.main_screen.focused is not None:
                 break
+            await pilot.pause(0.02)
+        app.main_screen.watcher.stop()
+        app.main_screen.act("quality")
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if isinstance(app.screen, QualityScreen) and app.screen.is_mounted and not app.screen.reading:
+                break
+        else:
+            raise AssertionError("the quality screen never came")
         await still(pilot)
         for key in keys:
             await pilot.press(key)

@@ -279,7 +279,9 @@ class QualityPainter:
             left.append((f"{glyphs.bad} rejected  ", "trouble"))
         if episode.flags:
             more = f" (and {len(episode.flags) - 1} more)" if len(episode.flags) > 1 else ""
-            left.append((f"{glyphs.warn} {clean(episode.reason(episode.flags[0]), glyphs)}{more}", "attention"))
+            left.append(
+                (f"{glyphs.warn} {quality_lines.reason_text(episode, episode.flags[0], glyphs)}{more}", "attention")
+            )
         else:
             left.append((f"{glyphs.good} no flags", "good"))
         return spread(left, right, width, glyphs)
