@@ -27,6 +27,10 @@ CREATE TABLE IF NOT EXISTS mirror_offers (
   mirror INTEGER NOT NULL REFERENCES mirrors (id) ON DELETE CASCADE, path TEXT NOT NULL, sha256 TEXT NOT NULL,
   PRIMARY KEY (mirror, path, sha256)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS mirror_copies (
+  mirror INTEGER NOT NULL REFERENCES mirrors (id) ON DELETE CASCADE, path TEXT NOT NULL,
+  inode TEXT NOT NULL, mtime_ns INTEGER NOT NULL, PRIMARY KEY (mirror, path)
+) WITHOUT ROWID;
 """
 _WHERE = "service_url = ? AND project = ? AND dataset = ? AND folder = ?"
 
@@ -70,6 +74,7 @@ class SyncedFiles:
         self._warn = warn
         self._files: dict[str, SyncedFile] | None = None
         self._offers: dict[str, set[str]] = {}
+        self._copies: dict[str, tuple[int, int]] = {}
         self._whole: WholeSync | None = None
         self._warned = False
 
@@ -121,6 +126,18 @@ class SyncedFiles:
         self._write("INSERT OR REPLACE INTO mirror_files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self._write("DELETE FROM mirror_offers WHERE mirror = ? AND path = ?", settled)
 
+    def is_copy(self, path: str, inode: int, mtime_ns: int) -> bool:
+        """Whether a file is still the one that a pull put there."""
+        self._loaded()
+        return self._copies.get(path) == (inode, mtime_ns)
+
+    def copied(self, path: str, stamp: FileStamp) -> None:
+        """Note that a pull put a file there: what it says of its recorder is said of one on another box."""
+        self._loaded()
+        self._copies[path] = (stamp.inode, stamp.mtime_ns)
+        row = (path, str(stamp.inode), stamp.mtime_ns)
+        self._write("INSERT OR REPLACE INTO mirror_copies VALUES (?, ?, ?, ?)", [row])
+
     def equal(self, whole: WholeSync) -> None:
         """Note that everything is equal now."""
         if whole == self.whole:
@@ -133,8 +150,9 @@ class SyncedFiles:
 
     def forget(self) -> None:
         """Forget everything: the recording was removed here on purpose."""
-        self._files, self._offers, self._whole = {}, {}, WholeSync()
-        for table, column in (("mirror_files", "mirror"), ("mirror_offers", "mirror"), ("mirrors", "id")):
+        self._files, self._offers, self._copies, self._whole = {}, {}, {}, WholeSync()
+        parts = ("mirror_files", "mirror_offers", "mirror_copies")
+        for table, column in (*((part, "mirror") for part in parts), ("mirrors", "id")):
             self._change(f"DELETE FROM {table} WHERE {column} = ?", lambda mirror: [(mirror,)])
 
     # -- the database
@@ -168,6 +186,10 @@ class SyncedFiles:
                 f"SELECT path, sha256 FROM mirror_offers WHERE {of_mirror}", self._key
             ):
                 self._offers.setdefault(path, set()).add(sha256)
+            for path, inode, mtime_ns in connection.execute(
+                f"SELECT path, inode, mtime_ns FROM mirror_copies WHERE {of_mirror}", self._key
+            ):
+                self._copies[path] = (int(inode), mtime_ns)
 
     def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:

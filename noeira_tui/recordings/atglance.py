@@ -41,7 +41,8 @@ def compare_at_glance(
     remembered = {
         path: (file.sha256, _stamp(file.stamp)) for path, file in synced.files.items() if file.stamp is not None
     }
-    local = read_recording(folder, now, tables=_TABLES, known={path: stamp for path, (_, stamp) in remembered.items()})
+    known_stamps = {path: stamp for path, (_, stamp) in remembered.items()}
+    local = read_recording(folder, now, tables=_TABLES, known=known_stamps, is_copy=synced.is_copy)
     stamps = {file.path: file.stamp for file in local.files}
     start = len(str(folder)) + 1
     if answer is not None:
@@ -81,6 +82,8 @@ def _with_obstacles(
 
 def episodes_there(local: LocalRecording, compared: RecordingState, answer: RecordingAnswer | None) -> int:
     """Episodes that a reader of the service can have, as far as its last answer tells."""
+    if compared.has_other_episodes:
+        return 0
     if any(file.path == INFO and file.state is FileState.CURRENT for file in compared.files):
         return local.readable_episodes or 0
     if answer is None or INFO not in ready_rows(answer):

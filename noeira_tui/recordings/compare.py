@@ -65,6 +65,12 @@ class RecordingState:
     reason: str | None = None
     files: tuple[FileComparison, ...] = ()
 
+    @property
+    def has_other_episodes(self) -> bool:
+        """Whether the service's episodes are others than those here."""
+        of_episodes = (INFO, EPISODES, "data/", "videos/")
+        return any(file.state is FileState.DIVERGED and file.path.startswith(of_episodes) for file in self.files)
+
 
 def compare(
     local: LocalRecording | None,

@@ -102,6 +102,7 @@ class Mirror:
             tables=self._tables,
             tree=tree,
             known=self._known_stamps(),
+            is_copy=self.synced.is_copy,
         )
         obstacles = {file.path: why for file in local.files if (why := self._obstacle(file)) is not None}
         if not obstacles:

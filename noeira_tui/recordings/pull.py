@@ -23,7 +23,7 @@ from noeira_tui.core.redact import without_query
 from noeira_tui.core.states import State
 from noeira_tui.recordings.compare import FileComparison, FileState, RecordingState
 from noeira_tui.recordings.definition_files import destination
-from noeira_tui.recordings.layout import INFO, belongs
+from noeira_tui.recordings.layout import INFO, WRITER_STATS, belongs
 from noeira_tui.recordings.mirror import Mirror, ready_rows
 from noeira_tui.recordings.outcome import Failure, Held, Mirrored, Way
 from noeira_tui.recordings.read import LocalRecording
@@ -208,6 +208,8 @@ def _fetch(mirror: Mirror, urls: _FreshUrls, path: str, replace: Replace, fetche
         fetched.bytes_transferred += done.bytes_transferred
         fetched.requests += done.requests
         mirror.synced.synced([SyncedFile(path, done.sha256, stamp)])
+        if path in WRITER_STATS:
+            mirror.synced.copied(path, stamp)
 
 
 class _FreshUrls:

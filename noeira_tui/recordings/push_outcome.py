@@ -46,6 +46,8 @@ def outcome_of(mirror: Mirror, plan: PushPlan, done: PushPass, *, dry_run: bool 
 def _visible(plan: PushPlan, done: PushPass) -> int | None:
     """Episodes that a reader of the service can have now."""
     states = {file.path: file.state for file in plan.compared.files}
+    if plan.compared.has_other_episodes:
+        return 0
     if INFO in done.sender.sent or states.get(INFO) is FileState.CURRENT:
         return plan.local.readable_episodes
     told = plan.answer.recording.n_episodes if plan.answer is not None and INFO in done.there else 0

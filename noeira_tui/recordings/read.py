@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.recordings.files import Verdicts
 from noeira_tui.recordings.info import Info, read_finished, read_info
-from noeira_tui.recordings.layout import INFO, travel_order
+from noeira_tui.recordings.layout import INFO, WRITER_STATS, travel_order
 from noeira_tui.recordings.tables import EPISODES, TableReader, Tables
 from noeira_tui.recordings.tree import Stamp, Tree, scan
 
@@ -107,11 +107,12 @@ def read_recording(
     tables: TableReader | None = None,
     tree: Tree | None = None,
     known: Mapping[str, Stamp] = _NOTHING_KNOWN,
+    is_copy: Callable[[str, int, int], bool] = lambda path, inode, mtime_ns: False,
 ) -> LocalRecording:
     """Read `<projects>/<project>/datasets/<dataset>`; `now` is the wall clock in seconds.
 
     With `tables` the episodes tables are read too. `tree` is a scan made before; `known` are files that were complete
-    with this stamp. Files that vanish while it reads are left out, and nothing is raised: what is wrong is in
+    with this stamp; `is_copy` tells by path, inode and mtime whether a pull put a file there. Files that vanish while it reads are left out, and nothing is raised: what is wrong is in
     `problems`.
     """
     tree = scan(folder) if tree is None else tree
@@ -124,6 +125,9 @@ def read_recording(
         found = tables.read(folder, info, stamps)
         files = [_unreadable(file, found) for file in files]
     flag = read_finished(folder)
+    if flag is False and any(_is_copied(tree.files.get(name), name, is_copy) for name in WRITER_STATS):
+        # A recorder on another box says so, and it does not write here.
+        flag = None
     incomplete = [file for file in files if not file.complete]
     if flag is not None:
         is_recording = not flag
@@ -144,6 +148,10 @@ def read_recording(
         quiet_s=max(0.0, now - max((file.mtime_ns for file in files), default=0) / 1e9),
     )
     return replace(recording, problems=(*problems, *_problems(recording)))
+
+
+def _is_copied(stamp: Stamp | None, name: str, is_copy: Callable[[str, int, int], bool]) -> bool:
+    return stamp is not None and is_copy(name, stamp.inode, stamp.mtime_ns)
 
 
 def _judge(folder: Path, tree: Tree, known: Mapping[str, Stamp], verdicts: Verdicts, now: float) -> Iterator[LocalFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 from noeira_tui.catalog.wire import FileRow, RecordingAnswer, RowStatus
 from noeira_tui.core.errors import DatasetError, NoeiraError, RefusedError
+from noeira_tui.core.statedb import StateDb
 from noeira_tui.core.states import State
+from noeira_tui.recordings.atglance import compare_at_glance
 from noeira_tui.recordings.fetch import pull_into_project
 from noeira_tui.recordings.layout import INFO
 from noeira_tui.recordings.pull import foretold, plan_pull, pull
@@ -248,3 +251,28 @@ def test_lerobots_own_loader_opens_what_was_pulled(box: MirrorBox, reader: Mirro
     module = pytest.importorskip("lerobot.datasets.lerobot_dataset", reason="LeRobot is not installed")
     pull(reader.mirror())
     assert module.LeRobotDatasetMetadata("local/trial", root=reader.folder).total_episodes == 2
+
+
+def test_a_copy_of_what_another_box_records_is_not_recorded_here(service: RunningService, tmp_path: Path) -> None:
+    project = new_project()
+    box, reader = new_box(service, tmp_path / "a", project), new_box(service, tmp_path / "b", project)
+    recorder = box.record(finish=False)
+    push(box.mirror())
+    assert pull(reader.mirror()).state is State.CURRENT
+    assert box.mirror().look().is_recording and not reader.mirror().look().is_recording
+    recorder.record()
+    push(box.mirror())
+    db, there = StateDb(reader.place / "state"), reader.client.get_recording(project, reader.dataset)
+    local, compared = compare_at_glance(db, reader.client.url, reader.folder, there, lambda path: None, time.time())
+    assert (local.is_recording, compared.state) == (False, State.STALE)
+    # Somebody goes on with it here.
+    CheckpointingRecorder(reader.folder, seed=4712).record()
+    assert reader.mirror().look().is_recording
+
+
+def test_the_episodes_of_another_recording_of_that_name_are_not_counted_as_sent(
+    box: MirrorBox, reader: MirrorBox
+) -> None:
+    reader.record(seed=4713)
+    outcome = push(reader.mirror())
+    assert (outcome.state, outcome.episodes, outcome.episodes_sent) == (State.DIVERGED, 2, 0)
