@@ -93,6 +93,9 @@ def _job_row(job: JobRecord, now: float, glyphs: Glyphs, moment: Moment, waits: 
     # What works on several packs is named by its title, which counts them.
     several = job.spec.kind == "assets-pull" and ", " in job.spec.target
     name = clean(job.spec.title.removeprefix("pull ") if several else job.spec.target or job.spec.title, glyphs)
+    if job.spec.kind == ingest_rows.KIND:
+        # Its target is a whole address.
+        name = clean(job.spec.title.removeprefix("ingest "), glyphs)
     return Row(
         key=f"job:{job.id}",
         place=Place.JOBS,

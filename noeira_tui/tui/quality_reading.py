@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,10 +24,16 @@ _NEEDED = ("deltalake", "duckdb", "xxhash")
 _MARKER = "catalog.json"
 
 
+@lru_cache
+def _is_there(library: str) -> bool:
+    """Asked at every move of a cursor, and looked for on disk once."""
+    return find_spec(library) is not None
+
+
 def missing_extra() -> str | None:
     """What to install before anything can be ingested, in words; None when everything is there."""
     for name in _NEEDED:
-        if find_spec(name) is None:
+        if not _is_there(name):
             return f"It needs {name}, which is not installed: pip install 'noeira-tui[episodes]'"
     return None
 
