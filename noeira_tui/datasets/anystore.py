@@ -26,9 +26,10 @@ class FsspecStore:
 
     can_list = True
 
-    def __init__(self, uri: str, traffic: Traffic) -> None:
+    def __init__(self, uri: str, traffic: Traffic, cancel: CancelToken) -> None:
+        """May take its time, looking for credentials. Raises ConfigError, DatasetError, CancelledError."""
         self._traffic = traffic
-        self._fs, self._root = _open(uri)
+        self._fs, self._root = promptly(lambda: _open(uri), cancel, _TICK_S)
         self._faults = _foreign_faults(self._fs)
 
     def get(self, path: str, span: Span | None, max_bytes: int, cancel: CancelToken) -> Piece:

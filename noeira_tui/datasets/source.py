@@ -199,11 +199,13 @@ def open_source(
         name = urlsplit(uri).path.rstrip("/").rpartition("/")[2]
     except ValueError as err:
         raise DatasetError(f"{shown!r} is no address: {err}.") from err
-    store, name, is_file = _remote(uri, scheme, name, traffic, resolvers)
+    store, name, is_file = _remote(uri, scheme, name, traffic, resolvers, made)
     return Source(shown, name, store, traffic, made, is_file or is_file_name(name), say=say)
 
 
-def _remote(uri: str, scheme: str, name: str, traffic: Traffic, resolvers: Resolvers | None) -> tuple[Store, str, bool]:
+def _remote(
+    uri: str, scheme: str, name: str, traffic: Traffic, resolvers: Resolvers | None, cancel: CancelToken
+) -> tuple[Store, str, bool]:
     if scheme in {"http", "https"} and "::" not in uri:
         return WebStore(uri.partition("#")[0].rstrip("/"), traffic), unquote(name), False
     if scheme == "noeira":
@@ -227,7 +229,7 @@ def _remote(uri: str, scheme: str, name: str, traffic: Traffic, resolvers: Resol
         return HfStore(hf_address(uri), traffic), name, False
     from noeira_tui.datasets.anystore import FsspecStore
 
-    return FsspecStore(uri, traffic), name, False
+    return FsspecStore(uri, traffic, cancel), name, False
 
 
 def scheme_of(uri: str) -> str | None:

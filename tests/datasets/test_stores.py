@@ -90,22 +90,36 @@ class Silent(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
         return {"name": path, "size": 1, "type": "file"}
 
 
-def test_a_file_system_that_waits_for_ever_is_left_when_cancelled() -> None:
-    fsspec.register_implementation("silent", Silent, clobber=True)
+class Looking(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Looks for credentials while it is held."""
+
+    protocol = ("looking",)
+    asked = threading.Event()
+    go = threading.Event()
+
+    def __init__(self, *args: object, **options: object) -> None:
+        Looking.asked.set()
+        assert Looking.go.wait(30)
+        super().__init__(*args, **options)
+
+
+@pytest.mark.parametrize("kind", [Silent, Looking])
+def test_a_file_system_that_waits_for_ever_is_left_when_cancelled(kind: type[Silent] | type[Looking]) -> None:
+    scheme = kind.protocol[0]
+    fsspec.register_implementation(scheme, kind, clobber=True)
     cancel = CancelToken()
-    source = open_source("silent://bucket/set", cancel=cancel)
     raised: list[BaseException] = []
 
     def look() -> None:
         try:
-            source.size("meta/info.json")
+            open_source(f"{scheme}://bucket/set", cancel=cancel).size("meta/info.json")
         except CancelledError as err:
             raised.append(err)
 
     thread = threading.Thread(target=look)
     thread.start()
-    assert Silent.asked.wait(10)
+    assert kind.asked.wait(10)
     cancel.cancel()
     until(lambda: not thread.is_alive())
     assert len(raised) == 1
-    Silent.go.set()
+    kind.go.set()
