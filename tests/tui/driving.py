@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+import unicodedata
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from textual import events
+from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
 from noeira_tui.tui.app import NoeiraApp, make_app
@@ -17,6 +20,8 @@ from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.painted import Painted
 from tests.tui.fake_box import FakeBox, frozen_clock
 
+_ROUNDS = 3
+"""A key is passed from the app to a screen or a widget, and from there comes an action."""
 WIDE = (140, 40)
 NARROW = (80, 24)
 
@@ -35,6 +40,19 @@ class Driver:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+
+    async def type(self, *keys: str) -> None:
+        """Press keys, each after every widget has done what the former asked of it; what threads bring is for `until`.
+
+        `press` waits until the process is idle, twice a key: 40 ms at least, and up to two seconds on a loaded machine.
+        """
+        driver = self.app._driver
+        assert driver is not None
+        for key in keys:
+            driver.send_message(_key_event(key))
+            for _ in range(_ROUNDS):
+                await asyncio.sleep(0)
+                await self.pilot._wait_for_screen()
 
     async def until(self, true: Callable[[], object], what: str = "", *, deadline_s: float = 30) -> None:
         """Wait until something is true; fail after half a minute: other work may share the machine."""
@@ -80,6 +98,16 @@ class Driver:
 
     def asked(self, what: str) -> list[tuple[object, ...]]:
         return [call for call in self.box.asked if call[0] == what]
+
+
+def _key_event(key: str) -> events.Key:
+    """A key by the library's name, or a character, as the library's pilot makes it."""
+    name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+    try:
+        character: str | None = unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(name, name)))
+    except KeyError:
+        character = name if len(name) == 1 else None
+    return events.Key(name, character)
 
 
 @asynccontextmanager

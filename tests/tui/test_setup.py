@@ -165,10 +165,10 @@ async def test_weird_values_are_shown_literally(root: Path, monkeypatch: pytest.
             dialog = await open_settings(app, PROJECTS)
             about = dialog.query_one(".about", Painted)
             await app.until(lambda: clean(name)[:20] in about.text.replace("\n", ""), name)  # noqa: B023  awaited here
-            await app.press("enter")
+            await app.type("enter")
             await app.until(lambda: isinstance(app.app.screen, SettingValueDialog))
             assert not set(app.screen_text()) & set("\x1b\u202e\udcff\x07")
-            await app.press("escape", "escape")
+            await app.type("escape", "escape")
             await app.until(lambda: app.app.screen is app.main)
 
 
