@@ -181,13 +181,14 @@ async def test_enter_opens_the_inspector_at_the_episode_with_its_quality(root: P
         assert rejected(root) == [1, 2]
         await judge.press("up")
         await judge.until(lambda: "rejected" in judge.driver.text("#status"))
-        await judge.press("u")
-        await judge.until(lambda: rejected(root) == [])
         await judge.press("g")
         await judge.until(lambda: judge.driver.asked("ingest"))
         await judge.press("escape")
         await judge.until(lambda: judge.driver.app.screen is judge.screen)
+        await judge.until(lambda: "✗" in judge.shown, "it is seen here too")
         assert judge.numbers("episode")[0] == 1, "where one was"
+        await judge.press("u")
+        await judge.until(lambda: rejected(root) == [] and "✗" not in judge.shown)
 
 
 async def test_without_a_catalog_it_says_how_to_get_one(tmp_path: Path, made: Path) -> None:

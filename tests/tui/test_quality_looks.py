@@ -75,32 +75,32 @@ def app_on(table: QualityTable, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     return make
 
 
-AppOn = Callable[..., NoeiraApp]
+Apps = Callable[..., NoeiraApp]
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 class TestLooks:
-    def test_worst_first(self, snap_compare: Snap, app_on: AppOn, size: tuple[int, int]) -> None:
+    def test_worst_first(self, snap_compare: Snap, app_on: Apps, size: tuple[int, int]) -> None:
         assert snap_compare(app_on(), terminal_size=size, run_before=looking("j", "space"))
 
-    def test_a_flag(self, snap_compare: Snap, app_on: AppOn, size: tuple[int, int]) -> None:
+    def test_a_flag(self, snap_compare: Snap, app_on: Apps, size: tuple[int, int]) -> None:
         assert snap_compare(app_on(), terminal_size=size, run_before=looking("tab", "j", "enter"))
 
-    def test_rejecting(self, snap_compare: Snap, app_on: AppOn, size: tuple[int, int]) -> None:
+    def test_rejecting(self, snap_compare: Snap, app_on: Apps, size: tuple[int, int]) -> None:
         keys = ("slash", *"datasets", "enter", "j", "space", "space", "X")
         assert snap_compare(app_on(), terminal_size=size, run_before=looking(*keys))
 
 
-def test_details(snap_compare: Snap, app_on: AppOn) -> None:
+def test_details(snap_compare: Snap, app_on: Apps) -> None:
     assert snap_compare(app_on(), terminal_size=NARROW, run_before=looking("d"))
 
 
-def test_sort_in_light(snap_compare: Snap, app_on: AppOn) -> None:
+def test_sort_in_light(snap_compare: Snap, app_on: Apps) -> None:
     run = looking("s", "j", "j", "j", "j", "j", theme="noeira-light")
     assert snap_compare(app_on(), terminal_size=WIDE, run_before=run)
 
 
-def test_ascii(snap_compare: Snap, app_on: AppOn) -> None:
+def test_ascii(snap_compare: Snap, app_on: Apps) -> None:
     assert snap_compare(app_on(ASCII), terminal_size=NARROW, run_before=looking("j"))
 
 

@@ -90,6 +90,10 @@ class QualityScreen(Screen[None]):
         self.painter.arrange()
         self.painter.paint()
 
+    def on_screen_resume(self) -> None:
+        # The inspector may have rejected some.
+        self.read_rejections()
+
     @property
     def is_wide(self) -> bool:
         return self.app.size.width >= WIDE_FROM
@@ -134,7 +138,7 @@ class QualityScreen(Screen[None]):
             return
 
         def done(rejected: dict[str, frozenset[int]]) -> None:
-            if self.view.table is table:
+            if self.view.table is table and rejected != table.rejected:
                 self.view.take_rejected(rejected)
                 self.painter.paint()
 
@@ -151,7 +155,7 @@ class QualityScreen(Screen[None]):
         ended, self._ingesting = self._ingesting - live, live
         if ended:
             self.read()
-        elif live or not self.view.table:
+        elif live:
             self.painter.paint_lines()
 
     def on_errand_done(self, message: ErrandDone) -> None:
