@@ -18,6 +18,7 @@ from noeira_tui.tui.inspections import address_of, unquoted
 from noeira_tui.tui.inspector_actions import BY_ID, INSPECTOR, Inspecting, Section
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.screens.inspector_keys import InspectorKeys
+from noeira_tui.tui.widgets.episode_view import ALL_FROM
 from noeira_tui.tui.widgets.plot import Plot
 from tests.support.datasets_build import write_v3, write_zarr
 from tests.support.datasets_stores import SHARED
@@ -234,6 +235,15 @@ async def test_dimensions_one_by_one_and_all(made: Path) -> None:
         assert (state.display, action.display) == (False, True)
         await looking.press("s")
         assert (state.display, action.display) == (True, True)
+
+
+async def test_the_parts_are_laid_out_before_they_are_seen(made: Path) -> None:
+    async with inspecting(made / "small") as looking:
+        view = looking.screen.view
+        assert not view.display
+        assert not view.frame.display, "else it flashes up when the episodes are opened"
+        assert view._right.display
+        assert view.about.display == (looking.screen.size.height - 4 >= ALL_FROM)
 
 
 async def test_a_camera_and_a_moment_are_chosen_by_keys(made: Path) -> None:

@@ -22,6 +22,8 @@ ALL_FROM = 25
 """Lines from which frame and facts stand below the plots; below, one of them takes their place."""
 
 WIDE_FROM = 110
+_OTHER_LINES = 4
+"""Lines of the screen above and below: header, sections, status, keys."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ class EpisodeView(Horizontal):
                 yield self.frame
                 yield self.about
 
+    def on_mount(self) -> None:
+        # Else it is seen for a moment as it would be laid out by nobody.
+        self.lay_out(Shown())
+
     def on_resize(self, event: events.Resize) -> None:
         self.post_message(self.Resized())
 
@@ -69,7 +75,7 @@ class EpisodeView(Horizontal):
 
     def lay_out(self, shown: Shown) -> None:
         """Show what is wanted, as far as there is room."""
-        width, height = self.size.width, self.size.height
+        width, height = self.size if self.size.area else (self.app.size.width, self.app.size.height - _OTHER_LINES)
         beside, roomy = width >= BESIDE_FROM, height >= ALL_FROM
         self.list.display = not shown.zoomed
         self._right.display = beside or shown.zoomed
