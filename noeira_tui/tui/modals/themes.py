@@ -43,7 +43,7 @@ class ThemesDialog(ListDialog[str]):
     def paint_row(self, row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
         said = _WORDS.get(row.key, "")
         now = f" {glyphs.dot} now" if row.key == self._before else ""
-        return ((f"{row.name:<24}", "strong"), (said, "quiet"), (now, "accent"))
+        return ((f"{row.name:<21}", "strong"), (said, "quiet"), (now, "accent"))
 
     @on(RowList.Highlighted)
     def _preview(self, message: RowList.Highlighted) -> None:
