@@ -10,9 +10,10 @@ from noeira_tui.core.errors import JobError, StateError
 from noeira_tui.core.owner import FOREIGN_HEARTBEAT_S, ProcessOwner
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.statedb import StateDb
+from noeira_tui.jobs import store as store_module
 from noeira_tui.jobs.records import LIVE, RETRYABLE, JobFailure, JobRecord, JobSpec, JobState, Request
 from noeira_tui.jobs.rows import owner_json
-from noeira_tui.jobs.store import KEEP_FINISHED, KEEP_FOR_S, START_GRACE_S, JobStore
+from noeira_tui.jobs.store import KEEP_FOR_S, START_GRACE_S, JobStore
 from tests.jobs.conftest import Clock
 
 HALF = ProgressSnapshot(bytes_done=50, bytes_total=100, items_done=1, items_total=2, rate=7.5, phase="downloading")
@@ -415,11 +416,14 @@ def test_prune_by_number_and_by_age(store: JobStore, spec: JobSpec, me: ProcessO
     assert [record.id for record in store.list()] == [5, 4, 3]
 
 
-def test_old_rows_go_by_themselves(store: JobStore, spec: JobSpec, me: ProcessOwner, clock: Clock) -> None:
-    for _ in range(KEEP_FINISHED + 3):
+def test_old_rows_go_by_themselves(
+    store: JobStore, spec: JobSpec, me: ProcessOwner, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "KEEP_FINISHED", 20)
+    for _ in range(23):
         job = store.create(spec, owner=me)
         store.finish(job.id, JobState.DONE, HALF, owner=me)
-    assert len(store.list()) <= KEEP_FINISHED + 1
+    assert len(store.list()) == 21
     clock.now += KEEP_FOR_S + 1
     newest = store.create(spec)
     assert [record.id for record in store.list()] == [newest.id]
