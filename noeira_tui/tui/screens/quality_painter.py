@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from noeira_tui.tui.screens.quality import QualityScreen
 
 TALL_FROM = 32
+TOP_FROM, SCORES_FROM = 18, 70
+"""Lines and columns from which scores and flags stand above the list, and both of them side by side."""
 TALL_TOP, SHORT_TOP = 10, 7
 WIDE_SCORES, NARROW_SCORES = 64, 44
 """Lines and columns of the scores, with their frame."""
@@ -44,7 +46,8 @@ class QualityPainter:
         known, wide = screen.view.table is not None and len(screen.view.table.columns) > 0, screen.is_wide
         alone = screen.shows_details and not wide
         tall = screen.app.size.height >= TALL_FROM
-        screen.query_one("#quality-top").display = known and not alone
+        screen.query_one("#quality-top").display = known and not alone and screen.app.size.height >= TOP_FROM
+        screen.query_one("#quality-scores").display = screen.app.size.width >= SCORES_FROM
         screen.query_one("#quality-top").styles.height = TALL_TOP if tall else SHORT_TOP
         screen.query_one("#quality-list").display = not alone or not known
         screen.about.display = known and screen.shows_details
