@@ -15,7 +15,7 @@ from textual.widget import Widget
 from noeira_tui.tui.actions import dialog_binding, key_of
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.styles import style_sheet
-from noeira_tui.tui.text import Line, clean
+from noeira_tui.tui.text import Line, clean, wrap
 from noeira_tui.tui.widgets.painted import Painted, title_content
 
 Answer = TypeVar("Answer")
@@ -52,6 +52,20 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
 
     def fill(self) -> None:
         """Give the widgets their lines, for the present size."""
+
+    @property
+    def text_width(self) -> int:
+        """The columns that text has in a box of the ordinary width."""
+        return max(10, min(76, self.size.width - 8) - 4)
+
+    def said(self, texts: Iterable[str]) -> list[Line]:
+        """Texts wrapped: the first stands by itself, what explains it below is quiet."""
+        lines: list[Line] = []
+        for index, text in enumerate(texts):
+            lines += [((part, "quiet" if index else ""),) for part in wrap(text, self.text_width)]
+            if index == 0:
+                lines.append(())
+        return lines
 
     def contents(self) -> Iterable[Widget]:
         """The widgets of the box."""

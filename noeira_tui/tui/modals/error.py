@@ -28,7 +28,7 @@ class ErrorDialog(Dialog[None]):
         yield self._body
 
     def fill(self) -> None:
-        width = max(10, min(76, self.size.width - 8) - 4)
+        width = self.text_width
         lines: list[Line] = []
         for text in clean_lines(self._error.message, self.glyphs):
             lines += [((part, ""),) for part in wrap(text, width)]

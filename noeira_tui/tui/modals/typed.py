@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.modals.dialog import Dialog, Scrolled
-from noeira_tui.tui.text import Line, clean, wrap
+from noeira_tui.tui.text import Line, clean
 from noeira_tui.tui.widgets.painted import Painted
 
 
@@ -50,13 +50,7 @@ class TypedDialog(Dialog[bool]):
         return (("enter", "accent"), (f" {self._word}  ", "quiet"), ("esc", "accent"), (" leave everything", "quiet"))
 
     def fill(self) -> None:
-        width = max(10, min(76, self.size.width - 8) - 4)
-        lines: list[Line] = []
-        for index, text in enumerate(self._lines):
-            lines += [((part, "quiet" if index else ""),) for part in wrap(text, width)]
-            if index == 0:
-                lines.append(())
-        self._body.painted.show(lines)
+        self._body.painted.show(self.said(self._lines))
         self._tell(wrong=False)
 
     def _tell(self, *, wrong: bool) -> None:
