@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from noeira_tui.assets.credentials import Credential, require_credential
 from noeira_tui.assets.facts import Pack, Provider
-from noeira_tui.core.errors import NetworkError, PackError, StorageRefusedError
+from noeira_tui.core.errors import NetworkError, PackError, StorageRefusedError, VerificationError
 from noeira_tui.core.presigned import FixedUrl, PresignedUrl, UrlSource
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import without_query
@@ -63,6 +63,8 @@ def pack_source(pack: Pack, settings: Settings, patience: Patience, cancel: Canc
             yield FixedUrl(PresignedUrl(url, None, credential.authorization))
     except StorageRefusedError as err:
         raise StorageRefusedError(err.message, status=err.status, hint=_hint(pack, credential, err)) from None
+    except VerificationError as err:
+        raise _other_contents(pack, err) from None
 
 
 @contextmanager
@@ -85,6 +87,23 @@ def _catalog_source(pack: Pack, settings: Settings) -> Iterator[UrlSource]:
 def origin_url(pack: Pack, settings: Settings) -> str | None:
     """The URL whose host must answer before anything of a pack can be fetched; None while it is not known."""
     return settings.get(URL) if pack.provider is Provider.NOEIRA else pack.url
+
+
+def _other_contents(pack: Pack, err: VerificationError) -> VerificationError:
+    """What it means for a declaration that other bytes arrived, in its words."""
+    url = without_query(pack.url or "")
+    differs = (
+        f"{url} has sha256 {err.actual}, declared is {err.expected}."
+        if err.actual
+        else f"{url} has another size than the {pack.size_bytes or 0:,} bytes that are declared."
+    )
+    return VerificationError(
+        differs,
+        expected=err.expected,
+        actual=err.actual,
+        hint=f"Nothing was installed. Declare what is there now ({pack.manifest}, line {pack.line}), or ask who put it "
+        "there.",
+    )
 
 
 def _hint(pack: Pack, credential: Credential, err: StorageRefusedError) -> str:

@@ -140,7 +140,7 @@ def refusal(answer: Answer, body: str) -> StorageRefusedError:
     elif answer.status in {404, 410}:
         hint = "The object is gone from the store; the catalog row may be out of date."
     return StorageRefusedError(
-        f"{answer.shown_url} answered {answer.status}" + (f": {plain_body(words)}." if words else "."),
+        f"{answer.shown_url} answered {answer.status}" + (f": {plain_body(words).rstrip('.')}." if words else "."),
         status=answer.status,
         hint=hint,
         retryable=answer.status in _BUSY,

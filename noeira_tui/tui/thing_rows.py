@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
@@ -101,10 +102,14 @@ class RowMaker:
         """The declared asset packs."""
         rows = []
         seen: dict[str, int] = {}
+        titles = Counter(pack.title for pack in overview.packs)
         for pack in overview.packs:
             key = f"pack:{pack.manifest}:{pack.dest}:{pack.pack}@{pack.version}"
             seen[key] = seen.get(key, 0) + 1
-            rows.append(self._packs.row(f"{key}#{seen[key]}", pack, _pack_row))
+            row = self._packs.row(f"{key}#{seen[key]}", pack, _pack_row)
+            if titles[pack.title] > 1 and not row.note:
+                row = replace(row, note=_place_of(pack, self._glyphs))
+            rows.append(row)
         self._packs.turn()
         return tuple(in_order(rows, order))
 
@@ -191,6 +196,18 @@ def _dataset_row(view: DatasetView, glyphs: Glyphs) -> Row:
     )
 
 
+def _pack_note(pack: PackStatus, glyphs: Glyphs) -> str:
+    """What there is to say, without the path of its declaration, which would leave no room for it."""
+    return clean(pack.detail.replace(f"{pack.manifest}, ", ""), glyphs)
+
+
+def _place_of(pack: PackStatus, glyphs: Glyphs) -> str:
+    """Which of several declarations of a pack this is."""
+    folder = pack.manifest.parent
+    below = pack.dest.relative_to(folder) if pack.dest.is_relative_to(folder) else pack.dest.name
+    return clean(f"in {folder.name}/{below}", glyphs)
+
+
 def _pack_row(pack: PackStatus, glyphs: Glyphs) -> Row:
     return _with_state(
         Row(
@@ -199,8 +216,8 @@ def _pack_row(pack: PackStatus, glyphs: Glyphs) -> Row:
             name=clean(f"{pack.pack}@{pack.version}" if pack.version else pack.pack, glyphs),
             subject=pack,
             amount=figures.size(pack.size_bytes, glyphs),
-            note=clean(pack.detail, glyphs),
-            haystack=clean(pack.provider).lower(),
+            note=_pack_note(pack, glyphs),
+            haystack=clean(f"{pack.provider} {pack.dest}").lower(),
             size_bytes=pack.size_bytes,
         ),
         pack.state,

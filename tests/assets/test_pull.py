@@ -105,7 +105,7 @@ def test_wrong_bytes_install_nothing(packs: Packs, root: Path, server: PackServe
     data = zst(tar_of())
     server.objects["/p"] = data[:-1] + bytes([data[-1] ^ 1])
     declare(root, stanza(server.url("/p"), data))
-    assert "should have sha256" in failure(packs.pull)
+    assert "has sha256" in failure(packs.pull)
     assert not (root / "assets").exists()
 
 

@@ -39,6 +39,16 @@ async def test_what_is_missing_is_said_on_top_with_its_bytes() -> None:
         await app.until(lambda: "to fetch · P" not in app.screen_text() and "missing" not in app.screen_text())
 
 
+async def test_rows_of_one_pack_tell_where_each_belongs_and_what_is_wrong_comes_before_its_path() -> None:
+    here = pack("libero", "v1", State.CURRENT, 189_000_000)
+    there = replace(here, manifest=here.manifest.parent.parent / "arm/assets.kv", dest=here.manifest.parent / "lib")
+    broken = pack("bad", "v1", State.INVALID, None, f"{here.manifest}, line 3: sha256: 'zz' is not 64 hex digits")
+    async with driving(packs_of(here, there, broken)) as app:
+        await app.until(lambda: app.main.board.overview is not None)
+        notes = sorted(row.note for row in app.main.board.all_rows(Place.PACKS))
+        assert notes == ["in arm/lib", "in so101-tower/assets/libero", "line 3: sha256: 'zz' is not 64 hex digits"]
+
+
 async def test_one_pack_is_pulled_and_its_row_tells_how_far_it_is() -> None:
     async with driving() as app:
         await app.press("3")
