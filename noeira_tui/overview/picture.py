@@ -160,6 +160,11 @@ class Overview:
         return tuple(recording for project in self.projects for recording in project.recordings)
 
     @property
+    def has_anything(self) -> bool:
+        """Whether a copy of any recording or dataset is on this box."""
+        return any(view.here for view in self.recordings) or any(view.local_bytes is not None for view in self.datasets)
+
+    @property
     def states(self) -> frozenset[State]:
         """Every state that occurs."""
         return frozenset(

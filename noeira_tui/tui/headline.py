@@ -125,12 +125,15 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int, problem: st
         return ((f" Looking{glyphs.ellipsis}", "quiet"),), ()
     right = _to_fetch(overview, glyphs)
     if overview.safe_to_destroy:
-        holds = "the service holds everything that is here"
-        why = holds if overview.service.url is not None else "nothing is here that could be lost"
-        return (
-            (f" {glyphs.good} Safe to destroy", "good"),
-            (f" {glyphs.dot} {why}", "quiet"),
-        ), right
+        safe: Piece = (f" {glyphs.good} Safe to destroy", "good")
+        whys = (
+            ("the service holds everything that is here", "the service holds it all")
+            if overview.has_anything
+            else ("nothing is here that could be lost", "nothing is here to lose")
+        )
+        room = width - width_of((safe,)) - width_of(right) - 4
+        why = whys[0] if len(whys[0]) <= room else whys[1]
+        return (safe, (f" {glyphs.dot} {why}", "quiet")), right
     unsent = overview.totals.bytes_unsent
     amount = f" {glyphs.dot} {figures.size(unsent, glyphs)} not sent" if unsent else ""
     left: list[Piece] = [(f" {glyphs.warn} Not safe to destroy", "trouble"), (amount, "attention")]

@@ -158,7 +158,14 @@ async def test_the_box_is_safe_or_says_why_not() -> None:
         await app.press("escape")
         app.box.picture = overview(datasets=(dataset("a-v1", State.CURRENT),))
         await app.press("R")
-        await app.until(lambda: "✓ Safe to destroy" in app.text("#status"))
+        await app.until(lambda: "✓ Safe to destroy · the service holds everything" in app.text("#status"))
+        # Nothing is here: then nobody holds it either.
+        app.box.picture = overview(service=offline(NOW), datasets=(dataset("a-v1", State.REMOTE),))
+        await app.press("R")
+        await app.until(lambda: "✓ Safe to destroy · nothing is here" in app.text("#status"))
+        await app.press("D")
+        await app.until(lambda: "Nothing is here that could be lost" in app.screen_text())
+        assert "Only recordings, data files" in app.screen_text()
 
 
 async def test_the_palette_finds_an_action_by_its_name_and_does_it() -> None:

@@ -53,11 +53,9 @@ class UnsentDialog(Dialog[bool]):
         width = max(20, min(76, self.size.width - 8) - 4)
         overview, glyphs = self._overview, self.glyphs
         if overview.safe_to_destroy:
-            has_service = overview.service.url is not None
-            told = (
-                "The service holds all of it, byte for byte." if has_service else "Nothing is here that could be lost."
-            )
-            scope = "Looked at: recordings and data files below the project's folder. What else is on this box is not."
+            holds = "The service holds all of it, byte for byte."
+            told = holds if overview.has_anything else "Nothing is here that could be lost."
+            scope = "Only recordings, data files and asset packs were looked at, nothing else on this box."
             said = [*(((part, ""),) for part in wrap(told, width)), ()]
             self._body.painted.show([*said, *(((part, "quiet"),) for part in wrap(scope, width))])
             return
