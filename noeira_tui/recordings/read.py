@@ -112,8 +112,8 @@ def read_recording(
     """Read `<projects>/<project>/datasets/<dataset>`; `now` is the wall clock in seconds.
 
     With `tables` the episodes tables are read too. `tree` is a scan made before; `known` are files that were complete
-    with this stamp; `is_copy` tells by path, inode and mtime whether a pull put a file there. Files that vanish while it
-    reads are left out, and nothing is raised: what is wrong is in `problems`.
+    with this stamp; `is_copy` tells by path, inode and mtime whether a pull put a file there. Files that vanish while
+    it reads are left out, and nothing is raised: what is wrong is in `problems`.
     """
     tree = scan(folder) if tree is None else tree
     problems = list(tree.problems)
