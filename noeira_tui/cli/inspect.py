@@ -91,16 +91,20 @@ def _print(output: Output, info: DatasetInfo) -> None:
 
 def _counts(info: DatasetInfo) -> str:
     words = [
-        "episodes not told" if info.num_episodes is None else f"{info.num_episodes:,} episodes",
-        "frames not told" if info.total_frames is None else f"{info.total_frames:,} frames",
+        _count(info.num_episodes, "episode"),
+        _count(info.total_frames, "frame"),
     ]
-    if info.fps is not None:
+    if info.fps:
         words.append(f"{info.fps:g} a second")
         if info.total_frames is not None:
             words.append(show_duration(info.total_frames / info.fps))
     if info.robot_type:
         words.append(literal(info.robot_type))
     return ", ".join(words)
+
+
+def _count(number: int | None, what: str) -> str:
+    return f"{what}s not told" if number is None else f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _print_episodes(output: Output, episodes: tuple[Episode, ...], fps: float | None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import ConfigError, DatasetError
 from noeira_tui.datasets.facts import Camera, DatasetInfo, Feature, FeatureStats, Picture, Problem, Series
-from noeira_tui.datasets.jsonfacts import Problems, finite_number
+from noeira_tui.datasets.jsonfacts import Problems, finite_number, frame_rate
 from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes, unknown_episodes
 from noeira_tui.datasets.rangefile import RangeFile
 from noeira_tui.datasets.source import Source, cut_short, refuse_pointer
@@ -93,7 +93,7 @@ class Hdf5Reader:
             format_version=layout.kind or None,
             num_episodes=None if episodes is None else len(episodes),
             total_frames=frames,
-            fps=finite_number(layout.attributes.get("fps", layout.attributes.get("frequency"))),
+            fps=frame_rate(layout.attributes, self._problems),
             robot_type=robot if isinstance(robot, str) else None,
             cameras=cameras,
             features=features,
@@ -127,7 +127,7 @@ class Hdf5Reader:
         with self._opened(source) as file:
             values = [self._values(file, array, layout, episodes, episode_index) for array in (state, action)]
         count = episodes.counts[episode_index]
-        fps = finite_number(layout.attributes.get("fps")) or 30.0
+        fps = frame_rate(layout.attributes, self._problems) or 30.0
         return Series(episode_index, np.arange(count, dtype=np.float64) / fps, values[0], values[1])
 
     def proprio(self, source: Source, wishes: ReadingWishes) -> ProprioPlan:
@@ -144,7 +144,7 @@ class Hdf5Reader:
         if array is None or episodes.find(episode_index) is None:
             raise DatasetError(f"There is no camera {camera!r} in episode {episode_index}.")
         start, stop = _bounds(layout, episodes, episode_index)
-        fps = finite_number(layout.attributes.get("fps")) or 30.0
+        fps = frame_rate(layout.attributes, self._problems) or 30.0
         row = min(stop - 1, start + max(0, round(at_s * fps)))
         with self._opened(source) as file:
             picture = np.asarray(file[_place(layout, episodes, episode_index, array)][row])
@@ -256,20 +256,23 @@ def _flat_episodes(file: h5py.File, arrays: tuple[_Array, ...], problems: Proble
 
 
 def _arrays(group: h5py.Group) -> Iterator[_Array]:
-    """The datasets below a group, broken links left out."""
+    """The datasets below a group, each group once, broken links and links into other files left out: what a file from
+    elsewhere names on this box is none of its business."""
     todo: list[tuple[str, h5py.Group]] = [("", group)]
+    met = {group}
     seen = 0
     while todo and seen < _MAX_NODES:
         prefix, one = todo.pop()
         for name in one:
             seen += 1
-            node = one.get(name)
+            node = None if hasattr(one.get(name, getlink=True), "filename") else one.get(name)
             if node is None:
                 continue
             if hasattr(node, "shape"):
                 if node.shape:
                     yield _Array(prefix + name, tuple(int(size) for size in node.shape), str(node.dtype)[:40])
-            elif hasattr(node, "keys") and prefix.count("/") < 8:
+            elif hasattr(node, "keys") and prefix.count("/") < 8 and node not in met:
+                met.add(node)
                 todo.append((f"{prefix}{name}/", node))
 
 

@@ -115,6 +115,18 @@ class Fields:
         )
 
 
+def frame_rate(attributes: Mapping[str, object], problems: Problems) -> float | None:
+    """Frames a second as stores tell it in their attributes: above 0, else a problem."""
+    name = "fps" if attributes.get("fps") is not None else "frequency"
+    value = attributes.get(name)
+    rate = finite_number(value)
+    if rate is not None and rate > 0:
+        return rate
+    if value is not None:
+        problems.add("wrong_type", "", name, f"`{name}` is {_shown(value)}, not a number above 0.")
+    return None
+
+
 def finite_number(value: object) -> float | None:
     """A JSON number as a float; None for anything else, for booleans, and for what is not finite."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -251,8 +251,8 @@ def episode_line(
     tasks = "; ".join(clean(task, glyphs) for task in episode.tasks)
     pieces: list[Piece] = [
         (f"{episode.index:>{digits}}", "faint" if rejected else "strong"),
-        (f"{frames:>9}", "faint" if rejected else ""),
-        (f"{time:>9}" if fps else "", "faint" if rejected else "quiet"),
+        (f" {frames:>8}", "faint" if rejected else ""),
+        (f" {time:>8}" if fps else "", "faint" if rejected else "quiet"),
         (f" {glyphs.bad if rejected else glyphs.warn if episode.problems else ' '}", "trouble"),
     ]
     room = width - width_of(pieces) - 1

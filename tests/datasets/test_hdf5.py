@@ -121,3 +121,31 @@ def test_without_the_extra_it_is_named_and_nothing_is_read(tmp_path: Path, monke
             inspect(f"{server.url}/walker.h5")
         assert "noeira-tui[hdf5]" in caught.value.hint
         assert server.counted.requests == 0
+
+
+def test_links_are_followed_once_and_never_into_other_files(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other["secret"] = np.zeros((9, 1))
+    with h5py.File(tmp_path / "links.h5", "w") as file:
+        file["inner/action"] = np.zeros((4, 2))
+        file["inner/round"] = h5py.SoftLink("/")
+        file["inner/hard"] = file["/"]
+        file["inner/lost"] = h5py.SoftLink("/nowhere")
+        file["out"] = h5py.ExternalLink("other.h5", "/")
+    assert [one.name for one in inspect(str(tmp_path / "links.h5")).features] == ["inner/action"]
+
+
+@pytest.mark.parametrize("rate", [0, -3.0, "x", float("nan")])
+def test_a_frame_rate_that_makes_no_sense(tmp_path: Path, rate: object) -> None:
+    h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["action"] = np.zeros((4, 2))
+        file.attrs["fps"] = rate
+    group = zarr.open_group(str(tmp_path / "a.zarr"), mode="w")
+    group.create_array("action", shape=(4, 2), dtype="f4")
+    group.attrs["frequency"] = rate
+    for name, field in (("a.h5", "fps"), ("a.zarr", "frequency")):
+        info = inspect(str(tmp_path / name))
+        assert info.fps is None
+        assert ("wrong_type", field) in {(problem.code, problem.field) for problem in info.problems}

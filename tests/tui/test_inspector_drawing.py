@@ -14,8 +14,8 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.screen import ModalScreen
 
-from noeira_tui.datasets.facts import Picture
-from noeira_tui.tui import canvas, pixels, sixels
+from noeira_tui.datasets.facts import Episode, Picture
+from noeira_tui.tui import canvas, inspector_lines, pixels, sixels
 from noeira_tui.tui.canvas import Axis, draw, number_text, rising, value_axis
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS
 from noeira_tui.tui.pixels import Drawing, Room, drawing_for, fitted, scaled, transmission
@@ -305,3 +305,8 @@ async def test_without_the_size_of_a_cell_there_are_no_sixels(monkeypatch: pytes
         app.frame.show(Picture("c", 2, 2, COLOURS, 0.0, True))
         await pilot.pause()
         assert app.lines() == ["▀▀▀▀", "▀▀▀▀"]
+
+
+def test_the_columns_of_a_long_episode_do_not_touch() -> None:
+    line = inspector_lines.episode_line(Episode(0, 1_080_000), 1, 30.0, 60, SYMBOLS)
+    assert "".join(text for text, _ in line).split()[:3] == ["0", "1,080,000", "36,000.0"]

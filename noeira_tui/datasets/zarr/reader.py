@@ -18,7 +18,7 @@ from noeira_tui.datasets.facts import (
     Problem,
     Series,
 )
-from noeira_tui.datasets.jsonfacts import Problems, finite_number
+from noeira_tui.datasets.jsonfacts import Problems, frame_rate
 from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes
 from noeira_tui.datasets.source import Source
 from noeira_tui.datasets.zarr.nodes import Nodes, ZarrArray, own_metadata, read_nodes
@@ -99,7 +99,7 @@ class ZarrReader:
             format_version=str(nodes.generation),
             num_episodes=len(table) if nodes.find(*ENDS) is not None else None,
             total_frames=frames_of(data),
-            fps=finite_number(told.get("fps", told.get("frequency"))),
+            fps=frame_rate(told, self._problems),
             robot_type=robot if isinstance(robot, str) else None,
             cameras=cameras,
             features=features,
