@@ -103,6 +103,16 @@ class NoeiraApp(App[None]):
         self.theme_variables = {**variables, **look_variables(variables)}
         return self.theme_variables
 
+    def _fatal_error(self) -> None:
+        """Say where a fault of ours is, without the values of variables: keys may be among them."""
+        from rich.segment import Segments
+        from rich.traceback import Traceback
+
+        self.bell()
+        lines = self.console.render(Traceback(width=None), self.console.options)
+        self._exit_renderables.append(Segments(lines))
+        self._close_messages_no_wait()
+
     def get_line_filters(self) -> list[LineFilter]:
         filters = list(super().get_line_filters())
         # NO_COLOR means none at all: Textual's own filter would still write shades of grey.

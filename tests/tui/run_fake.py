@@ -30,7 +30,8 @@ def main(mode: str) -> int:
         from noeira_tui.tui.screens.main import MainScreen
 
         def crash(self: MainScreen, message: object) -> None:
-            raise RuntimeError("on purpose")
+            secret = "-".join(("never", "shown"))
+            raise RuntimeError(f"on purpose, after {len(secret)} characters")
 
         MainScreen.on_looked = crash  # type: ignore[method-assign,assignment]
     return run(box)

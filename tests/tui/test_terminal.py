@@ -120,6 +120,7 @@ def test_a_crash_puts_the_terminal_back() -> None:
     terminal = Terminal("crash")
     assert terminal.wait() == 1
     assert b"on purpose" in terminal.written
+    assert b"never-shown" not in terminal.written, "values of variables may be keys"
     terminal.assert_restored()
 
 
