@@ -6,21 +6,21 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from noeira_tui.assets.status import PackStatus
-from noeira_tui.catalog.filepush import Pushed
-from noeira_tui.catalog.remote import Pulled
 from noeira_tui.catalog.wire import format_time
 from noeira_tui.core.redact import redact
-from noeira_tui.datasets.facts import DatasetInfo, Episode, Feature, Problem
-from noeira_tui.jobs.records import JobRecord
-from noeira_tui.overview.picture import DatasetView, Overview, ProjectView, RecordingView
 
 if TYPE_CHECKING:
     from noeira_tui.assets.keep import CachedPack
     from noeira_tui.assets.publish import MadePack
     from noeira_tui.assets.pull import PackPulled
+    from noeira_tui.assets.status import PackStatus
     from noeira_tui.assets.where import PackWhere
+    from noeira_tui.catalog.filepush import Pushed
+    from noeira_tui.catalog.remote import Pulled
     from noeira_tui.catalog.wire import RevisionRow
+    from noeira_tui.datasets.facts import DatasetInfo, Episode, Feature, Problem
+    from noeira_tui.jobs.records import JobRecord
+    from noeira_tui.overview.picture import DatasetView, Overview, ProjectView, RecordingView
     from noeira_tui.recordings.compare import FileComparison
     from noeira_tui.recordings.outcome import Mirrored
     from noeira_tui.recordings.watch import WatchEvent
