@@ -168,10 +168,25 @@ def _to_fetch(overview: Overview, glyphs: Glyphs) -> Line:
     return ((f"{glyphs.down} {figures.size(totals.bytes_to_fetch, glyphs)} to fetch ", "attention"),)
 
 
-def banner(view: ServiceView, now: float, glyphs: Glyphs) -> tuple[Line, ...]:
-    """What the catalog says on top of its rows when they are not from now, and what to do; nothing when they are."""
+def banner(view: ServiceView, now: float, glyphs: Glyphs, *, brief: bool = False) -> tuple[Line, ...]:
+    """What the catalog says on top of its rows when they are not from now, and what to do; nothing when they are.
+
+    Briefly, it is one line without the whole reason.
+    """
     if view.url is None or view.reachable is not False:
         return ()
+    if brief:
+        trouble = _trouble(view, glyphs)
+        age = "" if view.answer_at is None else f", as of {figures.ago(view.answer_at, now)}"
+        key, does = ("R", " asks again") if trouble == _OFFLINE else ("S", " gives another key")
+        return (
+            (
+                (f"{glyphs.warn} {trouble}{age}", "trouble"),
+                (f" {glyphs.dot} ", "faint"),
+                (key, "accent"),
+                (does, "quiet"),
+            ),
+        )
     error = clean((view.error or "no answer").rstrip("."), glyphs)
     trouble = _trouble(view, glyphs)
     hint: tuple[Line, ...] = (((clean(view.hint, glyphs), "faint"),),) if view.hint else ()

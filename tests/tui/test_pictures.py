@@ -216,3 +216,11 @@ async def test_a_fault_while_looking_is_not_looking_for_ever() -> None:
         await app.press("R")
         await app.until(lambda: "hopper-medium-v2" in app.screen_text())
         assert "cannot be looked at" not in app.screen_text()
+
+
+async def test_offline_takes_one_line_of_a_list() -> None:
+    box = FakeBox()
+    box.picture = replace(box.picture, service=offline(NOW - 120))
+    async with driving(box, size=(58, 20)) as app:
+        await app.until(lambda: "offline, as of 2 min ago · R asks again" in app.screen_text())
+        assert "Is it running?" not in app.screen_text()

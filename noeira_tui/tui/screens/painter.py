@@ -43,7 +43,7 @@ class Painter:
         top: tuple[Line, ...] = ()
         packs_top: tuple[Line, ...] = ()
         if board.overview is not None:
-            top = headline.banner(board.overview.service, board.clock(), glyphs)
+            top = headline.banner(board.overview.service, board.clock(), glyphs, brief=mode == "list")
             packs_top = headline.packs_banner(board.overview, glyphs)
         if mode == "list":
             plain = self._screen.query_one("#everything", Pane)
