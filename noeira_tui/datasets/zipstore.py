@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import zipfile
 import zlib
@@ -29,7 +30,7 @@ def inside_zip(source: Source) -> Source:
     file.keep(tail)
     try:
         archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as err:
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as err:
         raise cut_short(source.name, f"it is no zip file, or one cut short ({err})") from err
     return replace(source, store=ZipStore(archive, file, source), is_file=False)
 
@@ -44,7 +45,8 @@ class ZipStore:
         self._file = file
         self._outer = outer
         self._lock = threading.Lock()
-        self._members = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+        # A damaged directory may hold a name of nothing.
+        self._members = {one.filename: one for one in archive.infolist() if one.filename and not one.is_dir()}
         self._prefix = _single_folder(self._members)
 
     def get(self, path: str, span: Span | None, max_bytes: int, cancel: CancelToken) -> Piece:

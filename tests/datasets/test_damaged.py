@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -295,3 +296,15 @@ def test_a_statistic_that_is_no_number_keeps_its_place(copy: Copy) -> None:
     shown = [str(number) for number in one.mean]
     assert shown == ["nan", "2.0", "nan", "nan", "inf", "6.0"]
     assert (one.maximum, one.std, one.count) == ((), (), None)
+
+
+def test_a_name_of_nothing_in_a_zip_is_no_member(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("x", b"nothing to see")
+    path = tmp_path / "a.zip"
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"PK\x01\x02")
+    data[at + 28 : at + 30], data[at + 32 : at + 34] = b"\0\0", b"\1\0"  # its one byte of name is one of comment
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=r"no dataset|nothing at|damaged"):
+        inspect(str(path))

@@ -207,7 +207,9 @@ class ZarrReader:
         if array is None:
             return None
         values = self._rows(source, nodes, array, start, stop)
-        return np.asarray(values, np.float64).reshape(len(values), math.prod(values.shape[1:]))
+        # Damaged bytes make numbers that do not fit: a warning would be printed among our words.
+        with np.errstate(invalid="ignore"):
+            return np.asarray(values, np.float64).reshape(len(values), math.prod(values.shape[1:]))
 
     def _rows(self, source: Source, nodes: Nodes, array: ZarrArray, start: int, stop: int) -> NDArray[np.generic]:
         from noeira_tui.datasets.zarr.chunks import read_rows
