@@ -12,7 +12,9 @@ def size(size_bytes: float | None, glyphs: Glyphs) -> str:
 
 
 def of_total(done: int, total: int, glyphs: Glyphs) -> str:
-    """`27.4 / 40.2 GB`: the unit once where both share it."""
+    """`27.4 / 40.2 GB`: the unit once where both share it; no total that was not known."""
+    if total < done or not total:
+        return size(done, glyphs)
     done_text, total_text = size(done, glyphs), size(total, glyphs)
     if done_text.split(" ")[-1] == total_text.split(" ")[-1]:
         done_text = done_text.split(" ")[0]

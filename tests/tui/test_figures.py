@@ -23,6 +23,7 @@ def test_sizes_have_three_figures(size_bytes: int | None, shown: str) -> None:
 def test_a_unit_shared_is_written_once() -> None:
     assert figures.of_total(27_400_000_000, 40_200_000_000, SYMBOLS) == "27.4 / 40.2 GB"
     assert figures.of_total(500_000, 40_200_000_000, SYMBOLS) == "500 kB / 40.2 GB"
+    assert figures.of_total(40_100_000, 0, SYMBOLS) == "40.1 MB"
 
 
 @pytest.mark.parametrize(
