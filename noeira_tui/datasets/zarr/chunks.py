@@ -23,7 +23,18 @@ if TYPE_CHECKING:
     from zarr.core.buffer import Buffer, BufferPrototype
 
 _MAX_CHUNK_BYTES = 1 << 30
-_BROKEN = (ValueError, TypeError, KeyError, IndexError, RuntimeError, OSError, OverflowError, NotImplementedError)
+# SystemError is what a codec raises for a size that makes no sense.
+_BROKEN = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    RuntimeError,
+    OSError,
+    OverflowError,
+    NotImplementedError,
+    SystemError,
+)
 
 
 class SourceStore(Store):
