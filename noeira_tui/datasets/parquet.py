@@ -140,9 +140,16 @@ class ParquetFile:
         leaf = next(iter(self._leaves.get(column, ())), None)
         return tuple(self._span(group, leaf) for group in range(self.groups))
 
+    def _statistics(self, group: int, leaf: int) -> pq.Statistics | None:
+        """Arrow ends the whole process over statistics of another type than the schema has; a flipped bit is enough."""
+        chunk = self.metadata.row_group(group).column(leaf)
+        if chunk.physical_type != self.metadata.schema.column(leaf).physical_type:
+            raise cut_short(self.path, f"its footer contradicts itself about `{chunk.path_in_schema}`")
+        return chunk.statistics
+
     def _span(self, group: int, leaf: int | None) -> GroupSpan:
         row_group = self.metadata.row_group(group)
-        statistics = None if leaf is None else row_group.column(leaf).statistics
+        statistics = None if leaf is None else self._statistics(group, leaf)
         if statistics is None or not statistics.has_min_max or statistics.null_count:
             return GroupSpan(row_group.num_rows, None, None)
         least, greatest = statistics.min, statistics.max

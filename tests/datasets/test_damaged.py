@@ -308,3 +308,15 @@ def test_a_name_of_nothing_in_a_zip_is_no_member(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(DatasetError, match=r"no dataset|nothing at|damaged"):
         inspect(str(path))
+
+
+def test_a_footer_that_contradicts_its_schema_does_not_end_the_process(copy: Copy) -> None:
+    path = copy("v3") / "data/chunk-000/file-000.parquet"
+    data = bytearray(path.read_bytes())
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    # The thrift of a column chunk: its type (field 1, INT64), its encodings, its path.
+    chunk = data.rindex(b"\x15\x04\x19", footer, data.rindex(b"\x18\x0depisode_index"))
+    data[chunk + 1] = 0
+    path.write_bytes(data)
+    problems = inspect(str(path.parents[2]), deep=True).problems
+    assert any("contradicts itself" in problem.message for problem in problems)
