@@ -12,6 +12,11 @@ from noeira_tui.core.settings import Settings
 from tests.support.service_fixture import RunningService, running_service
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow ones first: at the end one of them would keep a single core busy, and the others idle."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture(autouse=True)
 def own_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No setting of the machine reaches a test, and no test reaches the machine's settings or state."""

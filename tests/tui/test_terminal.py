@@ -44,6 +44,9 @@ class Terminal:
         app = [sys.executable, "-m", "tests.tui.run_fake", mode]
         command = app if shell is None else ["/bin/sh", "-c", shell.replace("APP", shlex.join(app))]
         if self.pid == 0:
+            # Whoever runs the tests in the background had these ignored for everything below.
+            for number in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
             os.execve(command[0], command, environ)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.before = termios.tcgetattr(self.fd)
