@@ -72,7 +72,8 @@ async def shoot(name: str, folder: Path, settings: Settings) -> Path:
             await pilot.press("c")
             await _until(pilot.pause, lambda: not app.main_screen.board.live_jobs())
     target = folder / f"{name}.svg"
-    target.write_text(portable(svg), "utf-8")
+    # Nor in which folder of that machine the demo had its root.
+    target.write_text(portable(svg).replace(str(settings.root.parent), "~"), "utf-8")
     return target
 
 
@@ -107,7 +108,7 @@ def _calm(app: NoeiraApp) -> bool:
 
 
 def _ingested(app: NoeiraApp) -> bool:
-    return any(job.kind == EpisodesIngest.kind and job.state is JobState.DONE for job in app.main_screen.board.jobs)
+    return any(job.spec.kind == EpisodesIngest.kind and job.state is JobState.DONE for job in app.main_screen.board.jobs)
 
 
 async def _until(pause: Callable[[float], Awaitable[None]], true: Callable[[], bool]) -> None:

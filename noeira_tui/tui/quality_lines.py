@@ -12,7 +12,7 @@ from noeira_tui.episodes.flags import FLAGS, METRICS, Metrics
 from noeira_tui.tui import figures
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.quality_table import BINS, TOP_SCORE, Sort
-from noeira_tui.tui.text import Line, Piece, clean, cut, cut_line, cut_middle, fit, width_of, wrap
+from noeira_tui.tui.text import Line, Piece, clean, cut, cut_line, cut_middle, fit, short_path, width_of, wrap
 
 if TYPE_CHECKING:
     from noeira_tui.episodes.facts import EpisodeInfo
@@ -249,7 +249,7 @@ def _facts(info: EpisodeInfo, width: int, glyphs: Glyphs) -> list[Line]:
     number = glyphs.none if info.episode_index is None else str(info.episode_index)
     length = f"{info.num_frames:,} frames {glyphs.dot} {info.duration_s:,.2f} s at {info.fps:g} fps"
     told = [
-        ("dataset", cut_middle(clean(info.source_uri, glyphs), room, glyphs)),
+        ("dataset", cut_middle(clean(short_path(info.source_uri), glyphs), room, glyphs)),
         ("episode", f"{number} {glyphs.dot} {clean(info.source_format, glyphs)}"),
         ("length", length),
         ("task", clean(info.task or glyphs.none, glyphs)),
