@@ -108,7 +108,9 @@ def _calm(app: NoeiraApp) -> bool:
 
 
 def _ingested(app: NoeiraApp) -> bool:
-    return any(job.spec.kind == EpisodesIngest.kind and job.state is JobState.DONE for job in app.main_screen.board.jobs)
+    return any(
+        job.spec.kind == EpisodesIngest.kind and job.state is JobState.DONE for job in app.main_screen.board.jobs
+    )
 
 
 async def _until(pause: Callable[[float], Awaitable[None]], true: Callable[[], bool]) -> None:
