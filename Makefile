@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Many tests wait for a process or a clock: one more at once than there are cores.
+JOBS   ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help demo test again lint check format install bench screenshots clean
@@ -32,7 +34,7 @@ demo: $(VENV)/.demo-installed ## the app with an embedded service and sample dat
 	@$(BIN)/noeira-tui demo --data-dir .demo
 
 test: $(VENV)/.dev-installed ## the whole test suite, on all cores
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 again: $(VENV)/.dev-installed ## what failed last time, once more, one test after the other
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none $(ARGS)
