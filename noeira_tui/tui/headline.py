@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import UnreachableError
@@ -13,7 +12,7 @@ from noeira_tui.core.states import LOOKS, TO_FETCH, State
 from noeira_tui.tui import figures
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.rows import Place
-from noeira_tui.tui.text import Line, Piece, clean, cut, width_of
+from noeira_tui.tui.text import Line, Piece, clean, cut, short_path, width_of
 
 if TYPE_CHECKING:
     from noeira_tui.overview.picture import Overview, ServiceView
@@ -54,10 +53,7 @@ def header(
 
 
 def _place(overview: Overview, glyphs: Glyphs) -> str:
-    home = str(Path.home())
-    root = str(overview.root)
-    shown = "~" + root[len(home) :] if root == home or root.startswith(home + "/") else root
-    return cut(clean(shown, glyphs), 40, glyphs)
+    return cut(clean(short_path(overview.root), glyphs), 40, glyphs)
 
 
 def service(view: ServiceView, glyphs: Glyphs) -> Line:

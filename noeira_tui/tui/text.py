@@ -41,7 +41,7 @@ def clean_lines(text: object, glyphs: Glyphs = SYMBOLS) -> list[str]:
 def short_path(path: object) -> str:
     """A path with the home folder as `~`. Not clean yet."""
     home, shown = os.path.expanduser("~"), str(path)  # noqa: PTH111  never raises, unlike Path.home
-    return "~" + shown[len(home) :] if len(home) > 1 and shown.startswith(f"{home}/") else shown
+    return "~" + shown[len(home) :] if len(home) > 1 and f"{shown}/".startswith(f"{home}/") else shown
 
 
 def _escaped(match: re.Match[str]) -> str:

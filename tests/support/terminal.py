@@ -16,6 +16,12 @@ from types import TracebackType
 from typing import Self
 
 
+def signals_as_in_a_terminal() -> None:
+    """Let keys end what runs in this process: below a test run in the background they were ignored."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """A program in a pseudo-terminal of its own session; `output` is every byte it wrote."""
 
@@ -32,6 +38,7 @@ class Terminal:
         self.code: int | None = None
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
+            signals_as_in_a_terminal()
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
             os.chdir(cwd)
             os.environ.update({"TERM": "xterm-256color", **(env or {})})

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.service_process import is_running, until
+from tests.support.terminal import signals_as_in_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
@@ -44,9 +45,7 @@ class Terminal:
         app = [sys.executable, "-m", "tests.tui.run_fake", mode]
         command = app if shell is None else ["/bin/sh", "-c", shell.replace("APP", shlex.join(app))]
         if self.pid == 0:
-            # Whoever runs the tests in the background had these ignored for everything below.
-            for number in (signal.SIGINT, signal.SIGQUIT):
-                signal.signal(number, signal.SIG_DFL)
+            signals_as_in_a_terminal()
             os.execve(command[0], command, environ)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.before = termios.tcgetattr(self.fd)
