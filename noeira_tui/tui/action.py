@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.binding import Binding
 
 from noeira_tui.tui.rows import Place, Row
 
@@ -66,6 +68,7 @@ class Situation:
 
 
 Reason = Callable[[Situation], str | None]
+S = TypeVar("S", bound=Situation)
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,29 @@ class Action:
     def shown_keys(self) -> str:
         """Its keys as people write them."""
         return " ".join(key_label(key) for key in self.keys)
+
+
+def reason_on(kind: type[S], why_not: Callable[[S], str | None], elsewhere: str) -> Reason:
+    """A reason that looks at one page's situation; on any other screen it is `elsewhere`."""
+
+    def reason(now: Situation) -> str | None:
+        return why_not(now) if isinstance(now, kind) else elsewhere
+
+    return reason
+
+
+def bindings_of(actions: Iterable[Action]) -> list[Binding]:
+    """The bindings of actions to the screen's `act`. All stay active: a disabled action answers with its reason."""
+    return [
+        Binding(",".join(_bound_keys(action.keys)), f"act('{action.id}')", action.label, id=action.id, show=False)
+        for action in actions
+    ]
+
+
+def _bound_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Keys as a binding has them: a comma separates them there, so the key itself goes by its name."""
+    names = {",": "comma", ".": "full_stop", "/": "slash", "?": "question_mark"}
+    return tuple(dict.fromkeys(names.get(key, key) for key in keys))
 
 
 _KEY_LABELS = {

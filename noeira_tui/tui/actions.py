@@ -12,7 +12,7 @@ from dataclasses import replace
 from textual.binding import Binding
 
 from noeira_tui.tui import reasons
-from noeira_tui.tui.action import LISTS, Action, Danger, Group, Reason, Situation, key_label
+from noeira_tui.tui.action import LISTS, Action, Danger, Group, Reason, Situation, bindings_of, key_label
 from noeira_tui.tui.page_actions import PAGES
 from noeira_tui.tui.rows import Place
 
@@ -146,12 +146,8 @@ BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 
 
 def bindings(actions: Iterable[Action] = ACTIONS) -> list[Binding]:
-    """The bindings of the main screen. All stay active: a disabled action answers with its reason."""
-    return [
-        Binding(",".join(action.keys), f"act('{action.id}')", action.label, id=action.id, show=False)
-        for action in actions
-        if action.keys and Place.DIALOG not in action.places
-    ]
+    """The bindings of the main screen."""
+    return bindings_of(action for action in actions if action.keys and Place.DIALOG not in action.places)
 
 
 def dialog_binding(action_id: str, method: str) -> Binding:

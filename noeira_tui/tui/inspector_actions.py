@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from textual.binding import Binding
-
-from noeira_tui.tui.action import Action, Danger, Group, Situation
+from noeira_tui.tui.action import Action, Danger, Group, Situation, reason_on
 from noeira_tui.tui.rows import Place
 
 
@@ -43,15 +41,6 @@ class Inspecting(Situation):
     reject_refusal: str | None = None
     undoable: int = 0
     ingest_refusal: str | None = None
-
-
-def _when(why_not: Callable[[Inspecting], str | None]) -> Callable[[Situation], str | None]:
-    """A reason that looks at the inspector; anywhere else the action does nothing."""
-
-    def reason(now: Situation) -> str | None:
-        return why_not(now) if isinstance(now, Inspecting) else "This works in the inspector."
-
-    return reason
 
 
 def _in_episodes(now: Inspecting) -> str | None:
@@ -121,7 +110,7 @@ def _action(
     footer: int | None = None,
     danger: Danger = Danger.NONE,
 ) -> Action:
-    told = None if reason is None else _when(reason)
+    told = None if reason is None else reason_on(Inspecting, reason, "This works in the inspector.")
     return Action(f"inspector_{name}", keys, label, help, _IN, danger, places=_HERE, reason=told, footer=footer)
 
 
@@ -185,17 +174,3 @@ ON_EPISODES = frozenset(
 """Actions that only work on episodes."""
 
 BY_ID: dict[str, Action] = {action.id: action for action in INSPECTOR}
-
-
-def bindings() -> list[Binding]:
-    """The bindings of the inspector; a disabled action answers with its reason."""
-    return [
-        Binding(",".join(bound_keys(action.keys)), f"act('{action.id}')", action.label, id=action.id, show=False)
-        for action in INSPECTOR
-    ]
-
-
-def bound_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Keys as a binding has them: a comma separates them there, so the key itself goes by its name."""
-    names = {",": "comma", ".": "full_stop", "/": "slash", "?": "question_mark"}
-    return tuple(dict.fromkeys(names.get(key, key) for key in keys))

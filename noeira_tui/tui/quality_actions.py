@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from textual.binding import Binding
-
-from noeira_tui.tui.action import Action, Danger, Group, Situation
-from noeira_tui.tui.inspector_actions import bound_keys
+from noeira_tui.tui.action import Action, Danger, Group, Situation, reason_on
 from noeira_tui.tui.rows import Place
 
 
@@ -26,13 +23,6 @@ class Judging(Situation):
     reject_refusal: str | None = None
     undoable: int = 0
     ingest_refusal: str | None = None
-
-
-def _when(why_not: Callable[[Judging], str | None]) -> Callable[[Situation], str | None]:
-    def reason(now: Situation) -> str | None:
-        return why_not(now) if isinstance(now, Judging) else "This works in the quality screen: Q."
-
-    return reason
 
 
 def _on_row(now: Judging) -> str | None:
@@ -77,7 +67,7 @@ def _action(
     footer: int | None = None,
     danger: Danger = Danger.NONE,
 ) -> Action:
-    told = None if reason is None else _when(reason)
+    told = None if reason is None else reason_on(Judging, reason, "This works in the quality screen: Q.")
     return Action(f"quality_{name}", keys, label, help, Group.QUALITY, danger, places=_HERE, reason=told, footer=footer)
 
 
@@ -115,13 +105,3 @@ QUALITY: tuple[Action, ...] = (
     _action("help", ("?",), "help", "The keys that work here.", footer=41),
     _action("quit", ("q",), "quit", "Leave the app. Jobs go on without it.", footer=42),
 )  # fmt: skip
-
-BY_ID: dict[str, Action] = {action.id: action for action in QUALITY}
-
-
-def bindings() -> list[Binding]:
-    """The bindings of the screen; a disabled action answers with its reason."""
-    return [
-        Binding(",".join(bound_keys(action.keys)), f"act('{action.id}')", action.label, id=action.id, show=False)
-        for action in QUALITY
-    ]

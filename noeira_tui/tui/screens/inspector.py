@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -10,20 +10,19 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import Screen
 
 from noeira_tui.tui import inspector_lines
+from noeira_tui.tui.action import bindings_of
 from noeira_tui.tui.inspecting import Lane, Opened, QualityOf, Reads, Said
-from noeira_tui.tui.inspector_actions import BY_ID, Inspecting, Section, bindings
+from noeira_tui.tui.inspector_actions import INSPECTOR, Inspecting, Section
 from noeira_tui.tui.inspector_judging import InspectorJudging
-from noeira_tui.tui.messages import ErrandDone, ErrandFailed
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.screens.inspector_episode import EpisodeLook
 from noeira_tui.tui.screens.inspector_keys import InspectorKeys
 from noeira_tui.tui.screens.inspector_painter import InspectorPainter
+from noeira_tui.tui.screens.page import Page
 from noeira_tui.tui.styles import style_sheet
-from noeira_tui.tui.text import clean, cut
-from noeira_tui.tui.threads import Errands
+from noeira_tui.tui.text import clean
 from noeira_tui.tui.widgets.episode_view import EpisodeView
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.line_list import LineList
@@ -55,11 +54,12 @@ NEEDS: dict[Section, Lane] = {
 """What a section needs besides the metadata."""
 
 
-class InspectorScreen(Screen[None]):
+class InspectorScreen(Page):
     """One dataset. `uri` is its address, `opened` makes what reads it; `size_bytes` is its size where that is known."""
 
     CSS_PATH = style_sheet("inspector.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    ACTIONS = INSPECTOR
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(INSPECTOR)]
     AUTO_FOCUS = "#text"
 
     def __init__(
@@ -74,9 +74,8 @@ class InspectorScreen(Screen[None]):
         curation: Curation | None = None,
         episode: int | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(glyphs)
         self.uri = uri
-        self.glyphs = glyphs
         self.size_bytes = size_bytes
         self.section = Section.SUMMARY if episode is None else Section.EPISODES
         self.info: DatasetInfo | None = None
@@ -89,7 +88,6 @@ class InspectorScreen(Screen[None]):
         self._opened = opened
         self._over_ssh = over_ssh
         self._wanted_episode = episode
-        self.errands = Errands(self.post_message)
         self.judging = InspectorJudging(self, curation)
         self.reads = self._new_reads()
         self.view = EpisodeView(glyphs)
@@ -219,13 +217,6 @@ class InspectorScreen(Screen[None]):
         if self.reads.running:
             self.paint_lines()
 
-    def on_errand_done(self, message: ErrandDone) -> None:
-        message.then()
-
-    def on_errand_failed(self, message: ErrandFailed) -> None:
-        if message.otherwise is not None:
-            message.otherwise(message.error)
-
     def on_said(self, message: Said) -> None:
         self.tell(message.text, severity="warning")
 
@@ -263,6 +254,10 @@ class InspectorScreen(Screen[None]):
     def list(self) -> LineList:
         """What the keyboard moves in."""
         return self.view.list if self.shows_episodes else self.query_one("#text", LineList)
+
+    @property
+    def handlers(self) -> Mapping[str, Callable[[], None]]:
+        return self.keys.handlers
 
     def situation(self) -> Inspecting:
         """What decides which actions can be used now."""
@@ -303,11 +298,6 @@ class InspectorScreen(Screen[None]):
         if self._has_parts:
             self.painter.paint_lines()
 
-    def tell(self, text: str, *, severity: str = "information") -> None:
-        """A toast. Its text is literal."""
-        level = "warning" if severity == "warning" else "information"
-        self.notify(cut(clean(text, self.glyphs), 300, self.glyphs), severity=level, markup=False)  # type: ignore[arg-type]  # a literal
-
     # What the user does
 
     @on(LineList.Moved)
@@ -322,22 +312,6 @@ class InspectorScreen(Screen[None]):
     @on(Plot.Pointed)
     def _pointed(self, message: Plot.Pointed) -> None:
         self.look.point_at(message.share)
-
-    @on(KeyBar.Clicked)
-    def _key_clicked(self, message: KeyBar.Clicked) -> None:
-        self.act(message.action_id)
-
-    def action_act(self, action_id: str) -> None:
-        """What a key does."""
-        self.act(action_id)
-
-    def act(self, action_id: str) -> None:
-        """Do an action of the inspector, or say why not."""
-        reason = BY_ID[action_id].why_not(self.situation())
-        if reason is not None:
-            self.tell(reason, severity="warning")
-        else:
-            self.keys.handlers[action_id]()
 
     def copied(self) -> str:
         """What `y` copies: an error that is shown, the problems, else the address."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from noeira_tui.tui.inspector_actions import INSPECTOR, Section
+from noeira_tui.tui.inspector_actions import Section
 
 if TYPE_CHECKING:
     from noeira_tui.tui.app import NoeiraApp
@@ -57,8 +57,8 @@ class InspectorKeys:
             "next": partial(self._cycle, 1),
             "previous": partial(self._cycle, -1),
             "close": self._close,
-            "palette": self._palette,
-            "help": self._help,
+            "palette": screen.open_palette,
+            "help": screen.open_help,
             "quit": self._quit,
         }
         self.handlers = {f"inspector_{name}": handler for name, handler in handlers.items()}
@@ -108,22 +108,6 @@ class InspectorKeys:
         ends = [table.page(at, 1)[0].index for at in (0, len(table) - 1)]
         hint = f"From {ends[0]} to {ends[1]}."
         screen.app.push_screen(AskDialog("Go to episode", hint, screen.glyphs, check=check, yes="go"), answered)
-
-    def _palette(self) -> None:
-        from noeira_tui.tui.modals.palette import PaletteDialog
-
-        screen = self._screen
-
-        def chosen(action_id: str | None) -> None:
-            if action_id is not None:
-                screen.act(action_id)
-
-        screen.app.push_screen(PaletteDialog(screen.situation(), screen.glyphs, INSPECTOR), chosen)
-
-    def _help(self) -> None:
-        from noeira_tui.tui.modals.help import HelpDialog
-
-        self._screen.app.push_screen(HelpDialog(self._screen.situation(), self._screen.glyphs, INSPECTOR))
 
     def _quit(self) -> None:
         self._app.main_screen.act("quit")

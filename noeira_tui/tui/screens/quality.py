@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
 from noeira_tui.core.errors import NoeiraError
 from noeira_tui.core.progress import CancelToken
-from noeira_tui.tui.messages import ErrandDone, ErrandFailed, FilterLeft
-from noeira_tui.tui.quality_actions import BY_ID, Judging, bindings
+from noeira_tui.tui.action import bindings_of
+from noeira_tui.tui.messages import FilterLeft
+from noeira_tui.tui.quality_actions import QUALITY, Judging
 from noeira_tui.tui.quality_view import QualityView
 from noeira_tui.tui.rows import Place
+from noeira_tui.tui.screens.page import Page
 from noeira_tui.tui.screens.quality_keys import QualityKeys
 from noeira_tui.tui.screens.quality_painter import QualityPainter
 from noeira_tui.tui.styles import style_sheet
-from noeira_tui.tui.text import clean
-from noeira_tui.tui.threads import Errands
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.line_list import LineList
 from noeira_tui.tui.widgets.painted import Painted
@@ -39,18 +39,17 @@ WIDE_FROM = 110
 JOBS_EVERY_S = 0.5
 
 
-class QualityScreen(Screen[None]):
+class QualityScreen(Page):
     """One catalog of episodes. `links` is what it needs of the rest of the app."""
 
     CSS_PATH = style_sheet("quality.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    ACTIONS = QUALITY
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(QUALITY)]
     AUTO_FOCUS = "#quality-rows"
 
     def __init__(self, links: QualityLinks, glyphs: Glyphs) -> None:
-        super().__init__()
+        super().__init__(glyphs)
         self.links = links
-        self.glyphs = glyphs
-        self.errands = Errands(self.post_message)
         self.view = QualityView()
         self.error: NoeiraError | None = None
         self.reading = False
@@ -158,17 +157,6 @@ class QualityScreen(Screen[None]):
         elif live:
             self.painter.paint_lines()
 
-    def on_errand_done(self, message: ErrandDone) -> None:
-        message.then()
-
-    def on_errand_failed(self, message: ErrandFailed) -> None:
-        if message.otherwise is not None:
-            message.otherwise(message.error)
-        else:
-            from noeira_tui.tui.modals.error import ErrorDialog
-
-            self.app.push_screen(ErrorDialog(message.error, self.glyphs))
-
     # Where one is
 
     @property
@@ -177,6 +165,10 @@ class QualityScreen(Screen[None]):
         if self.flags.has_focus:
             return self.flags
         return self.about if self.about.has_focus else self.rows
+
+    @property
+    def handlers(self) -> Mapping[str, Callable[[], None]]:
+        return self.keys.handlers
 
     def situation(self) -> Judging:
         """What decides which actions can be used now."""
@@ -195,11 +187,6 @@ class QualityScreen(Screen[None]):
             ingest_refusal=self.links.ingest_refusal(),
         )
 
-    def tell(self, text: str, *, severity: str = "information") -> None:
-        """A toast. Its text is literal."""
-        level = "warning" if severity == "warning" else "information"
-        self.notify(clean(text, self.glyphs)[:300], severity=level, markup=False)  # type: ignore[arg-type]  # a literal
-
     # What the user does
 
     @on(LineList.Moved)
@@ -212,10 +199,6 @@ class QualityScreen(Screen[None]):
     @on(LineList.Chosen)
     def _row_chosen(self) -> None:
         self.act("quality_open")
-
-    @on(KeyBar.Clicked)
-    def _key_clicked(self, message: KeyBar.Clicked) -> None:
-        self.act(message.action_id)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         if self.is_mounted:
@@ -232,15 +215,3 @@ class QualityScreen(Screen[None]):
 
     async def on_filter_left(self, message: FilterLeft) -> None:
         await self.keys.leave_filter(clear=message.clear)
-
-    def action_act(self, action_id: str) -> None:
-        """What a key does."""
-        self.act(action_id)
-
-    def act(self, action_id: str) -> None:
-        """Do an action of this screen, or say why not."""
-        reason = BY_ID[action_id].why_not(self.situation())
-        if reason is not None:
-            self.tell(reason, severity="warning")
-        else:
-            self.keys.handlers[action_id]()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.core.errors import NoeiraError
 from noeira_tui.tui import quality_lines
-from noeira_tui.tui.quality_actions import QUALITY
 from noeira_tui.tui.quality_table import Sort
 
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ class QualityKeys:
             "page_down": lambda: screen.list.move_by(screen.list.page()),
             "page_up": lambda: screen.list.move_by(-screen.list.page()),
             "close": self._close,
-            "palette": self._palette,
-            "help": self._help,
+            "palette": screen.open_palette,
+            "help": screen.open_help,
             "quit": screen.links.quit,
         }
         self.handlers = {f"quality_{name}": handler for name, handler in handlers.items()}
@@ -230,19 +229,3 @@ class QualityKeys:
             screen.painter.paint_rows()
         else:
             screen.dismiss(None)
-
-    def _palette(self) -> None:
-        from noeira_tui.tui.modals.palette import PaletteDialog
-
-        screen = self._screen
-
-        def chosen(action_id: str | None) -> None:
-            if action_id is not None:
-                screen.act(action_id)
-
-        screen.app.push_screen(PaletteDialog(screen.situation(), screen.glyphs, QUALITY), chosen)
-
-    def _help(self) -> None:
-        from noeira_tui.tui.modals.help import HelpDialog
-
-        self._screen.app.push_screen(HelpDialog(self._screen.situation(), self._screen.glyphs, QUALITY))
