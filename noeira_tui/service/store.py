@@ -22,6 +22,7 @@ from datetime import datetime
 from urllib.parse import SplitResult, urlsplit
 
 from noeira_tui.core.errors import ServiceError
+from noeira_tui.core.outages import in_words
 from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service.presign import Signer, object_url
@@ -241,7 +242,7 @@ class ObjectStore:
                     connection, reused = connect(self._address), False
                     continue
                 raise StoreError(
-                    f"The object store at {self.endpoint} gave no answer: {type(err).__name__}: {err}.",
+                    f"The object store at {self.endpoint} gave no answer: {in_words(err)}.",
                     hint="See whether it runs and can be reached from here.",
                 ) from err
             self._give_back(connection, response.will_close)
@@ -272,9 +273,13 @@ class _Counted:
 
     def read(self, response: http.client.HTTPResponse) -> bytes:
         self.size_bytes, digest = 0, hashlib.sha256()
+        announced = response.length
         while piece := response.read(_PIECE_BYTES):
             self.size_bytes += len(piece)
             digest.update(piece)
+        # Read by pieces, an answer that broke off ends like a whole one.
+        if announced is not None and self.size_bytes != announced:
+            raise http.client.IncompleteRead(b"", announced - self.size_bytes)
         self.sha256 = digest.hexdigest()
         return b""
 
