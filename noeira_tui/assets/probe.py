@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from noeira_tui.core.errors import NetworkError, NoeiraError
+from noeira_tui.core.outages import in_words
 from noeira_tui.core.redact import without_query
 
 LIMIT_S = 0.8
@@ -76,4 +77,4 @@ def _knock(place: tuple[str, int], answers: dict[tuple[str, int], str], limit_s:
     except TimeoutError:
         return
     except (OSError, UnicodeError) as err:
-        answers[place] = getattr(err, "strerror", None) or str(err)
+        answers[place] = in_words(err)

@@ -29,6 +29,7 @@ from noeira_tui.catalog.wire import (
 )
 from noeira_tui.catalog.wirejson import optional_text
 from noeira_tui.core.errors import ConfigError, ProtocolError, RefusedError, ServiceError, UnreachableError
+from noeira_tui.core.outages import in_words
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import redact, without_query
@@ -296,16 +297,17 @@ class CatalogClient:
         try:
             return self._http.request(method, path, json=None if body is None else dict(body))
         except httpx.TimeoutException as err:
-            raise self._unreachable(method, path, f"no answer in time ({type(err).__name__})") from None
+            answered = "it took no connection in time" if isinstance(err, httpx.ConnectTimeout) else "no answer in time"
+            raise self._unreachable(answered) from None
         except httpx.TransportError as err:
-            raise self._unreachable(method, path, redact(str(err)) or type(err).__name__) from None
+            raise self._unreachable(in_words(err)) from None
         except (httpx.InvalidURL, httpx.DecodingError, UnicodeError) as err:
             raise ProtocolError(f"{method} {path} on {without_query(self.url)}: {redact(str(err))}.") from None
 
-    def _unreachable(self, method: str, path: str, why: str) -> UnreachableError:
+    def _unreachable(self, why: str) -> UnreachableError:
         return UnreachableError(
-            f"{method} {path}: {without_query(self.url)} cannot be reached: {why}.",
-            hint=f"Is the service running, and {URL} right? `noeira-tui doctor` looks at both.",
+            f"The catalog service at {without_query(self.url)} cannot be reached: {why}.",
+            hint=f"Is it running (`noeira-tui serve` runs one), and {URL} right? `noeira-tui doctor` looks at both.",
         )
 
     def _read(self, method: str, path: str, answer: httpx.Response, expected: frozenset[int]) -> Answer:

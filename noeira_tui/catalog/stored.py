@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from noeira_tui.core.errors import NetworkError, StorageRefusedError
+from noeira_tui.core.outages import in_words
 from noeira_tui.core.presigned import PresignedUrl
-from noeira_tui.core.redact import redact, without_query
+from noeira_tui.core.redact import without_query
 
 _TIMEOUT_S = 20.0
 
@@ -33,7 +34,8 @@ def ask_for_first_byte(presigned: PresignedUrl, timeout_s: float = _TIMEOUT_S) -
             return FirstByte(where, answer.status_code, answer.headers)
     except httpx.HTTPError as err:
         raise NetworkError(
-            f"{where} cannot be reached: {redact(str(err)) or type(err).__name__}.", hint="Is the object store running?"
+            f"The object store that has {where} cannot be reached: {in_words(err)}.",
+            hint="Is the object store running, and can this box reach it?",
         ) from None
 
 

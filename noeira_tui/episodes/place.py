@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from noeira_tui.core.errors import ConfigError, DatasetError, DatasetFileError, NetworkError, StorageRefusedError
 from noeira_tui.core.files import write_atomically
+from noeira_tui.core.outages import in_words
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.datasets.source import open_source, scheme_of
 from noeira_tui.datasets.store import Traffic
@@ -151,7 +152,7 @@ class BucketPlace:
         try:
             answer = httpx.request(method, url, headers={**headers, **more}, content=data, timeout=30)
         except httpx.HTTPError as err:
-            raise NetworkError(f"{self.uri}/{name} cannot be written: {type(err).__name__}.") from err
+            raise NetworkError(f"{self.uri}/{name} cannot be written: {in_words(err)}.") from err
         if answer.is_success or answer.status_code in {404, 409, 412}:
             return answer.status_code
         raise StorageRefusedError(

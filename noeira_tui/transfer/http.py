@@ -22,6 +22,7 @@ from typing import Self
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from noeira_tui.core.errors import NetworkError
+from noeira_tui.core.outages import NEVER_REACHED, in_words
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import plain_body, without_query
 from noeira_tui.transfer.chunked import ChunkedBody
@@ -330,8 +331,13 @@ def network_error(err: OSError | http.client.HTTPException, url: str) -> Network
     if isinstance(err, http.client.IncompleteRead):
         missing = "" if err.expected is None else f", {err.expected:,} bytes before its end"
         return NetworkError(f"The answer of {place} was cut short{missing}.")
-    reason = err.strerror if isinstance(err, OSError) and err.strerror else plain_body(str(err)) or type(err).__name__
-    return NetworkError(f"{place}: {reason}.")
+    if isinstance(err, OSError):
+        if err.errno in NEVER_REACHED:
+            host = urlsplit(place).netloc or place
+            hint = f"Is what answers at {host} running, and can this box reach it?"
+            return NetworkError(f"{place} cannot be reached: {in_words(err)}.", hint=hint)
+        return NetworkError(f"{place}: {in_words(err)}.")
+    return NetworkError(f"{place}: {plain_body(str(err)) or type(err).__name__}.")
 
 
 def _unsent(sock: socket.socket) -> int:
