@@ -6,12 +6,13 @@ Values such as `p@ss#w` and `a$b` survive as they are; a byte order mark and CRL
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from noeira_tui.core.errors import ConfigError
-from noeira_tui.core.files import write_owner_only
+from noeira_tui.core.files import unwritable_hint, write_owner_only
 
 
 def read_dotenv(path: Path) -> dict[str, str]:
@@ -86,11 +87,12 @@ def write_dotenv(path: Path, values: Mapping[str, str]) -> None:
 
     Raises ConfigError when it cannot be read, parsed or written.
     """
+    target = Path(os.path.realpath(path))
     try:
-        target = path.resolve()
         text = target.read_bytes().decode("utf-8-sig") if target.exists() else ""
         write_owner_only(target, changed_dotenv(text, values, str(path)))
     except UnicodeDecodeError as err:
         raise ConfigError(f"{path} is not UTF-8 text.", hint="Save it as UTF-8.") from err
     except OSError as err:
-        raise ConfigError(f"{path} cannot be written: {err.strerror or err}.") from err
+        told = f"{path} cannot be written: {err.strerror or err}."
+        raise ConfigError(told, hint=unwritable_hint(target, err)) from err

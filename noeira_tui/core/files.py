@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+
+from noeira_tui.core.paths import is_file, is_folder
 
 
 def fsync_folder(folder: Path) -> None:
@@ -42,3 +45,25 @@ def write_owner_only(path: Path, text: str) -> None:
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(13, "it is write-protected", str(path))
     write_atomically(path, text.encode(), mode=0o600)
+
+
+def unwritable_hint(path: Path, err: OSError) -> str:
+    """What to do about a settings file that could not be written."""
+    otherwise = "or set it for this shell: export NOEIRA_…=…"
+    if err.errno == errno.ENOSPC:
+        return "The disk is full: free some space, then try again."
+    if err.errno == errno.EROFS:
+        return f"Its file system can only be read: keep the setting in another file, {otherwise}."
+    if isinstance(err, PermissionError):
+        what = path if is_file(path) else nearest_folder(path.parent)
+        return f"Make {what} writable for you (chmod u+w; ls -ld shows whose it is), {otherwise}."
+    if isinstance(err, NotADirectoryError | FileExistsError):
+        return f"A file stands where a folder of {path} should be: move it away, {otherwise}."
+    return ""
+
+
+def nearest_folder(path: Path) -> Path:
+    """The nearest folder above a path that exists, itself included."""
+    while not is_folder(path) and path != path.parent:
+        path = path.parent
+    return path

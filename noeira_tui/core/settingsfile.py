@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from noeira_tui.core.errors import ConfigError
-from noeira_tui.core.files import write_owner_only
+from noeira_tui.core.files import unwritable_hint, write_owner_only
 from noeira_tui.core.paths import is_file
 from noeira_tui.core.settingspecs import SPECS, no_switch
 
@@ -97,8 +97,8 @@ def write_settings_file(path: Path, changes: Mapping[str, str | None]) -> None:
     from tomlkit.exceptions import TOMLKitError
 
     read_settings_file(path)
+    target = Path(os.path.realpath(path))
     try:
-        target = path.resolve()
         text = target.read_bytes().decode("utf-8-sig") if target.exists() else ""
         document = tomlkit.parse(text)
         for spec in SPECS:
@@ -113,4 +113,5 @@ def write_settings_file(path: Path, changes: Mapping[str, str | None]) -> None:
     except TOMLKitError as err:
         raise ConfigError(f"{path}: {err}.", hint="Mend it with an editor first.") from err
     except OSError as err:
-        raise ConfigError(f"{path} cannot be written: {err.strerror or err}.") from err
+        told = f"{path} cannot be written: {err.strerror or err}."
+        raise ConfigError(told, hint=unwritable_hint(target, err)) from err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from platformdirs import user_config_path
 
+from noeira_tui.core import dotenv, settingsfile
 from noeira_tui.core.dotenv import changed_dotenv, dotenv_line, parse_dotenv, read_dotenv, write_dotenv
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.core.settings import API_KEY, LOCAL_ONLY, MAX_RATE, SLOTS, SPECS, THEME, URL, Settings, Source
@@ -84,10 +86,52 @@ def test_a_damaged_file_is_not_touched(tmp_path: Path, text: str) -> None:
 
 def test_a_file_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cannot be written"):
+    with pytest.raises(ConfigError, match="cannot be written") as told:
         write_settings_file(tmp_path / "file" / "config.toml", {SLOTS: "4"})
-    with pytest.raises(ConfigError, match="cannot be written"):
+    assert "A file stands where a folder" in told.value.hint
+    with pytest.raises(ConfigError, match="cannot be written") as told:
         write_dotenv(tmp_path / "file" / ".env", {SLOTS: "4"})
+    assert "A file stands where a folder" in told.value.hint
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.EACCES, "Make {file} writable for you (chmod u+w"),
+        (errno.EPERM, "Make {file} writable for you (chmod u+w"),
+        (errno.EROFS, "Its file system can only be read"),
+        (errno.ENOSPC, "free some space"),
+    ],
+)
+def test_what_to_do_about_a_file_that_cannot_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, hint: str
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("")
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    for module in (settingsfile, dotenv):
+        monkeypatch.setattr(module, "write_owner_only", refuse)
+    with pytest.raises(ConfigError, match="cannot be written") as told:
+        write_settings_file(path, {SLOTS: "4"})
+    assert hint.format(file=path) in told.value.hint
+    with pytest.raises(ConfigError, match="cannot be written") as told:
+        write_dotenv(path, {SLOTS: "4"})
+    assert hint.format(file=path) in told.value.hint
+
+
+def test_a_file_that_cannot_be_made_names_the_folder_that_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(settingsfile, "write_owner_only", refuse)
+    with pytest.raises(ConfigError) as told:
+        write_settings_file(tmp_path / "not" / "there" / "config.toml", {SLOTS: "4"})
+    assert f"Make {tmp_path} writable for you" in told.value.hint
 
 
 def test_a_switch_may_be_a_word_or_a_truth_value(tmp_path: Path) -> None:
