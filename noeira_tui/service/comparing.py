@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from noeira_tui.service.contents import Contents, Upload
 from noeira_tui.service.problems import RequestRefusedError
-from noeira_tui.service.store import ObjectStore, StoredObject, StoreError
+from noeira_tui.service.store import ObjectStore, StoredObject, StoreError, fresh_object_key
 
 _NOTHING_STORED = "Nothing was uploaded for this registration: PUT the bytes to upload_url first"
 # Clients wait half a minute for an answer.
@@ -33,18 +33,34 @@ class StillComparingError(RequestRefusedError):
         super().__init__(503, message, retry_after_s=_COME_AGAIN_S)
 
 
+@dataclass(frozen=True)
+class _Settled:
+    """Where an upload's bytes can no longer be replaced, and what they are."""
+
+    key: str
+    stored: StoredObject | None
+
+
 @dataclass
 class _Comparison:
-    settled_key: str
-    result: Future[StoredObject | None]
+    result: Future[_Settled]
     asked_at: float
 
 
 class Comparisons:
-    """The comparisons of one process. May be shared between threads."""
+    """The comparisons of one process. May be shared between threads.
 
-    def __init__(self, store: ObjectStore, patience_s: float = _PATIENCE_S) -> None:
+    `fresh_key` gives the key under which an upload is settled, from the one it was uploaded to.
+    """
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        fresh_key: Callable[[str], str] = fresh_object_key,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
         self._store = store
+        self._fresh_key = fresh_key
         self._patience_s = patience_s
         self._readers = ThreadPoolExecutor(_READERS, "compare")
         self._waiting = threading.BoundedSemaphore(_WAITING_AT_ONCE)
@@ -65,58 +81,63 @@ class Comparisons:
         """
         refused: RequestRefusedError | None = None
         for object_key in object_keys:
-            settled_key, stored = self._look(object_key, contents, deadline or self.deadline())
+            settled = self._look(object_key, contents, deadline or self.deadline())
             try:
-                check_stored(stored, contents)
+                check_stored(settled.stored, contents)
             except RequestRefusedError as err:
                 refused = refused or err
-                if settled_key != object_key:
-                    self._store.discard([settled_key])
+                self._drop(object_key, settled.key)
                 continue
             lost = former_key if former_key is not None and not self._is_whole(former_key, contents) else None
-            return Upload(object_key, settled_key, contents, lost)
+            return Upload(object_key, settled.key, contents, lost)
         raise refused or RequestRefusedError(422, _NOTHING_STORED)
 
     def close(self) -> None:
         """Begin no further reading."""
         self._readers.shutdown(wait=False, cancel_futures=True)
 
-    def _look(self, object_key: str, contents: Contents, deadline: float) -> tuple[str, StoredObject | None]:
-        """The key under which the bytes can no longer be replaced, and what they are."""
+    def _look(self, object_key: str, contents: Contents, deadline: float) -> _Settled:
         with self._lock:
             running = self._running.get((object_key, contents))
         if running is None:
-            settled_key = self._store.settle(object_key)
-            stored = self._store.head(settled_key)
-            if not self._is_to_be_read(stored, contents):
-                return settled_key, stored
+            stored = self._store.head(object_key)
+            if stored is None or stored.size_bytes != contents.size_bytes:
+                return _Settled(object_key, stored)
             if time.monotonic() > deadline:
-                self._drop(object_key, settled_key)
                 raise StillComparingError
-            if stored is not None and stored.size_bytes <= _SMALL_BYTES:
-                return settled_key, self._store.read_through(settled_key)
-            running = self._begin(object_key, settled_key, contents)
-        return running.settled_key, self._wait(object_key, contents, running, deadline)
+            if stored.size_bytes <= _SMALL_BYTES:
+                return self._settle(object_key, contents)
+            running = self._begin(object_key, contents)
+        return self._wait(object_key, contents, running, deadline)
 
-    def _is_to_be_read(self, stored: StoredObject | None, contents: Contents) -> bool:
-        if stored is None or stored.sha256 is not None or stored.size_bytes != contents.size_bytes:
+    def _settle(self, object_key: str, contents: Contents) -> _Settled:
+        """Put an upload where nobody can replace it, and look at it there: what is looked at is what is published."""
+        key = self._store.settle(object_key, self._fresh_key(object_key))
+        try:
+            stored = self._store.head(key)
+            if stored is not None and self._is_to_be_read(stored, contents):
+                stored = self._store.read_through(key)
+        except StoreError:
+            self._drop(object_key, key)
+            raise
+        return _Settled(key, stored)
+
+    def _is_to_be_read(self, stored: StoredObject, contents: Contents) -> bool:
+        if stored.sha256 is not None or stored.size_bytes != contents.size_bytes:
             return False
         return stored.size_bytes <= self._store.hash_up_to_bytes
 
-    def _begin(self, object_key: str, settled_key: str, contents: Contents) -> _Comparison:
+    def _begin(self, object_key: str, contents: Contents) -> _Comparison:
         key = (object_key, contents)
         with self._lock:
             self._forget_old()
             running = self._running.get(key)
             if running is None:
-                result = self._readers.submit(self._store.read_through, settled_key)
-                running = self._running[key] = _Comparison(settled_key, result, time.monotonic())
-        if running.settled_key != settled_key:
-            # Another request for the same upload was faster.
-            self._drop(object_key, settled_key)
+                result = self._readers.submit(self._settle, object_key, contents)
+                running = self._running[key] = _Comparison(result, time.monotonic())
         return running
 
-    def _wait(self, object_key: str, contents: Contents, running: _Comparison, deadline: float) -> StoredObject | None:
+    def _wait(self, object_key: str, contents: Contents, running: _Comparison, deadline: float) -> _Settled:
         running.asked_at = time.monotonic()
         if not running.result.done():
             # Those who wait hold a thread each: some are left for requests that need not wait.
@@ -133,11 +154,7 @@ class Comparisons:
         if not is_ours:
             # Another request for the same upload goes on with this very object, and may publish it.
             raise StillComparingError
-        try:
-            return running.result.result()
-        except StoreError:
-            self._drop(object_key, running.settled_key)
-            raise
+        return running.result.result()
 
     def _is_whole(self, object_key: str, contents: Contents) -> bool:
         stored = self._store.head(object_key)
@@ -153,7 +170,8 @@ class Comparisons:
         for key, one in list(self._running.items()):
             if one.result.done() and moment - one.asked_at > _KEPT_S:
                 del self._running[key]
-                self._drop(key[0], one.settled_key)
+                if not one.result.cancelled() and one.result.exception() is None:
+                    self._drop(key[0], one.result.result().key)
 
 
 def check_stored(stored: StoredObject | None, contents: Contents) -> None:

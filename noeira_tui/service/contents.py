@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, or_, select, text
 from sqlalchemy.orm import Session
 
+from noeira_tui.service.doomed import spare
 from noeira_tui.service.keys import Access
 from noeira_tui.service.tables import Blob, Project, ProjectFile, Recording, RecordingFile, Revision, RevisionFile
 
@@ -107,12 +108,16 @@ def adopt(session: Session, access: Access, upload: Upload, known: dict[Contents
 
 def adopt_all(session: Session, access: Access, uploads: Iterable[Upload], known: dict[Contents, Blob]) -> None:
     """Add the blobs for many uploads to `known`, as `adopt` does for one; new rows go to the database together."""
+    adopted: list[str] = []
     for upload in uploads:
         former = known.get(upload.contents)
         if former is not None:
             if former.object_key == upload.lost_key:
                 former.object_key = upload.settled_key
+                adopted.append(upload.settled_key)
+            keep(former)
             continue
+        adopted.append(upload.settled_key)
         blob = Blob(
             account_pk=access.account_pk,
             sha256=upload.contents.sha256,
@@ -122,3 +127,10 @@ def adopt_all(session: Session, access: Access, uploads: Iterable[Upload], known
         session.add(blob)
         known[upload.contents] = blob
     session.flush()
+    spare(session, adopted)
+
+
+def keep(blob: Blob) -> None:
+    """Contents that are named again are new to the sweeper: whoever gets a URL to them now may use it to its end."""
+    if blob.unnamed_since is not None:
+        blob.unnamed_since = None

@@ -21,12 +21,14 @@ from noeira_tui.service.comparing import Comparisons
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.contents import Contents, readable_blobs
 from noeira_tui.service.database import Database, WouldWaitError
+from noeira_tui.service.doomed import upload_grace
 from noeira_tui.service.keys import Access, KeyCheck, Scope
 from noeira_tui.service.limits import Limits
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.problems import RequestRefusedError
+from noeira_tui.service.reserving import ReservedKeys
 from noeira_tui.service.sockets import http_address
-from noeira_tui.service.store import ObjectStore
+from noeira_tui.service.store import ObjectStore, fresh_object_key
 from noeira_tui.service.tables import Blob
 
 _SMALL_BYTES = 32 * 1024
@@ -63,7 +65,7 @@ class Context:
             keys=KeyCheck(database),
             store=store,
             metrics=metrics,
-            comparisons=Comparisons(store),
+            comparisons=Comparisons(store, _fresh_keys(config, database, store)),
             bounds=Bounds(config),
             limits=Limits(config.rate_limit, config.rate_burst, config.wrong_keys_per_minute, shared),
         )
@@ -94,6 +96,11 @@ class Context:
     def _too_many(self, reason: str, text: str, wait_s: int) -> RequestRefusedError:
         self.metrics.count("noeira_refused_total", reason=reason)
         return RequestRefusedError(429, f"{text}; try again in {wait_s} s", retry_after_s=wait_s)
+
+
+def _fresh_keys(config: ServiceConfig, database: Database, store: ObjectStore) -> Callable[[str], str]:
+    """How keys are made under which uploads are settled."""
+    return fresh_object_key if store.is_listed else ReservedKeys(database, upload_grace(config)).take
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from noeira_tui.core.files import fsync_folder
 from noeira_tui.service.presign import Signer
-from noeira_tui.service.store import OWN_KEY, ObjectStore, StoredObject, StoreError, fresh_object_key
+from noeira_tui.service.store import OWN_KEY, ObjectStore, StoredObject, StoreError
 
 _NOTES = ".nanio-meta"
 
 
 class FolderStore(ObjectStore):
     """The embedded store, whose objects are plain files below `folder`: they are looked at without a request each."""
+
+    is_listed = True
 
     def __init__(
         self,
@@ -61,15 +63,14 @@ class FolderStore(ObjectStore):
         except OSError as err:
             raise StoreError(f"{self._folder / key} cannot be removed: {err.strerror or err}.") from err
 
-    def settle(self, key: str) -> str:
+    def settle(self, key: str, target: str) -> str:
         """A second name for the stored file: an upload that comes later replaces the first name only."""
-        settled = fresh_object_key(key)
         try:
-            os.link(self._folder / key, self._folder / settled, follow_symlinks=False)
+            os.link(self._folder / key, self._folder / target, follow_symlinks=False)
         except OSError:
             # Nothing is stored, which `head` will tell, or this file system has no hard links.
             return key
-        return settled
+        return target
 
     def flush(self) -> None:
         try:

@@ -12,7 +12,7 @@ from noeira_tui.core.paths import is_wire_path
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import FileBody
 from noeira_tui.service.bounds import Room
-from noeira_tui.service.contents import Contents
+from noeira_tui.service.contents import Contents, keep
 from noeira_tui.service.context import Call
 from noeira_tui.service.finding import PATH_RULE, find_recording
 from noeira_tui.service.problems import RequestRefusedError
@@ -89,6 +89,7 @@ def _offer(
         return FileResult(file.path, object_key=fresh_object_key(file.path), status=201)
     if row.blob_pk != blob.pk:
         row.blob_pk, row.blob, row.updated_at = blob.pk, blob, now()
+        keep(blob)
         recording.updated_at = now()
         found.append(file.path)
     row.offered_sha256 = row.offered_bytes = None

@@ -57,7 +57,7 @@ class Signer:
             "X-Amz-Expires": str(expires_s),
             "X-Amz-SignedHeaders": "host",
         }
-        canonical = _canonical_query(query)
+        canonical = canonical_query(query)
         headers = {"host": urlsplit(url).netloc}
         signature = self._signature(method, url, canonical, headers, UNSIGNED, stamp)
         return PresignedUrl(f"{url}?{canonical}&X-Amz-Signature={signature}", moment + timedelta(seconds=expires_s))
@@ -110,5 +110,6 @@ def _encoded(text: str) -> str:
     return quote(text, safe="-_.~")
 
 
-def _canonical_query(query: Mapping[str, str]) -> str:
+def canonical_query(query: Mapping[str, str]) -> str:
+    """A query as it is signed, and as it has to be sent."""
     return "&".join(f"{_encoded(name)}={_encoded(query[name])}" for name in sorted(query))

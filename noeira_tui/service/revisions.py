@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session, joinedload
 
-from noeira_tui.service.contents import Contents
+from noeira_tui.service.contents import Contents, keep
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.tables import Blob, Recording, RecordingFile, Revision, RevisionFile, now
 
@@ -83,6 +83,8 @@ def commit_named(
         raise RequestRefusedError(
             409, f"{len(missing)} of the named files are not stored", missing=missing[:_MAX_MISSING_SHOWN]
         )
+    for blob in stored.values():
+        keep(blob)
     blobs = {path: blob.pk for path, blob in named.items() if blob is not None}
     return _commit(session, recording, blobs, n_episodes, n_frames, explicit=True)
 

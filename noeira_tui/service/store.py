@@ -15,7 +15,7 @@ import queue
 import re
 import secrets
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,8 @@ from noeira_tui.core.errors import ServiceError
 from noeira_tui.core.outages import in_words
 from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
-from noeira_tui.service.presign import Signer, object_url
+from noeira_tui.service.presign import Signer, canonical_query, object_url
+from noeira_tui.service.storecopy import copy_inside
 
 _TIMEOUT_S = 30.0
 _IDLE_CONNECTIONS = 16
@@ -64,8 +65,12 @@ class ObjectStore:
 
     `endpoint` is where the service reaches it, `public_endpoint` where clients do, both without the bucket; `style`
     says where its name goes (`path` or `host`). Objects of up to `hash_up_to_bytes` are read to learn their digest
-    where the store keeps none, which is usual after a plain PUT.
+    where the store keeps none, which is usual after a plain PUT. `digests_copies` is False once the store has refused
+    to learn digests from copies.
     """
+
+    is_listed = False
+    """Whether `keys_older_than` tells what is stored."""
 
     def __init__(
         self,
@@ -83,6 +88,7 @@ class ObjectStore:
         self._signer = signer
         self._style = style
         self.hash_up_to_bytes = hash_up_to_bytes
+        self.digests_copies = True
         self._address = urlsplit(object_url(self.endpoint, bucket, style=style))
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(_IDLE_CONNECTIONS)
         self._discarding = ThreadPoolExecutor(1, "discard")
@@ -102,42 +108,42 @@ class ObjectStore:
 
     def head(self, key: str) -> StoredObject | None:
         """What is stored under a key; None when nothing is. Raises StoreError."""
-        status, headers, _ = self._call("HEAD", key, extra={"x-amz-checksum-mode": "ENABLED"})
+        status, headers, _ = self.call("HEAD", key, extra={"x-amz-checksum-mode": "ENABLED"})
         if status == 404:
             return None
         length = headers.get("content-length")
         if status != 200 or length is None or not length.isdigit():
-            raise self._refused("HEAD", status)
+            raise self.refused("HEAD", status)
         return StoredObject(int(length), _sha256_of(headers.get("x-amz-checksum-sha256")))
 
     def read_through(self, key: str) -> StoredObject | None:
         """What is stored under a key, learned by reading all of it; None when nothing is. Raises StoreError."""
         counted = _Counted()
-        status, _, _ = self._call("GET", key, reader=counted.read)
+        status, _, _ = self.call("GET", key, reader=counted.read)
         if status == 404:
             return None
         if status != 200:
-            raise self._refused("GET", status)
+            raise self.refused("GET", status)
         return StoredObject(counted.size_bytes, counted.sha256)
 
     def read(self, key: str) -> bytes:
         """The contents of a small object. Raises StoreError."""
-        status, _, body = self._call("GET", key)
+        status, _, body = self.call("GET", key)
         if status != 200:
-            raise self._refused("GET", status)
+            raise self.refused("GET", status)
         return body
 
     def write(self, key: str, data: bytes) -> None:
         """Store a small object. Raises StoreError."""
-        status, _, _ = self._call("PUT", key, data=data)
+        status, _, _ = self.call("PUT", key, data=data)
         if status != 200:
-            raise self._refused("PUT", status)
+            raise self.refused("PUT", status)
 
     def delete(self, key: str) -> None:
         """Remove an object; one that is not there is no error. Raises StoreError."""
-        status, _, _ = self._call("DELETE", key)
+        status, _, _ = self.call("DELETE", key)
         if status not in {200, 204, 404}:
-            raise self._refused("DELETE", status)
+            raise self.refused("DELETE", status)
 
     def discard(self, keys: Sequence[str]) -> None:
         """Let a thread remove objects that nobody needs: no answer waits for that."""
@@ -154,12 +160,17 @@ class ObjectStore:
             except StoreError as err:
                 _log.warning("%s is left behind: %s", key, err)
 
-    def settle(self, key: str) -> str:
-        """A key for what is stored now that no upload URL can replace; `key` itself where that would cost a copy.
+    def settle(self, key: str, target: str) -> str:
+        """Copy what is stored now to `target`, which no upload URL can replace; the key of what is settled.
 
-        An outside store cannot rename: there, whoever holds an upload URL can replace the object until it expires.
+        Whoever holds an upload URL can replace the object it names until it expires. An outside store cannot rename:
+        there it costs a copy inside the store. Where nothing is stored it is `key` itself. Raises StoreError.
         """
-        return key
+        stored = self.head(key)
+        if stored is None:
+            return key
+        copy_inside(self, key, target, stored.size_bytes)
+        return target
 
     def flush(self) -> None:
         """Make settled objects durable before a row names them."""
@@ -168,31 +179,22 @@ class ObjectStore:
         """Objects with keys like ours, in lots; an outside store is not listed, as it may be someone else's too."""
         yield from ()
 
-    def copy(self, source: str, target: str) -> None:
-        """Copy an object inside the bucket (at most 5 GiB, the S3 limit). Raises StoreError."""
-        # Named by path in any style.
-        where = urlsplit(object_url(self.endpoint, self.bucket, source)).path
-        status, _, body = self._call("PUT", target, extra={"x-amz-copy-source": where})
-        # S3 may answer 200 and report the failure in the body.
-        if status != 200 or b"<Error" in body:
-            raise self._refused("copy", status)
-
     def make_bucket(self) -> None:
         """Make the bucket unless it is there. Raises StoreError, which says what the store answered."""
-        status, _, _ = self._call("HEAD", "")
+        status, _, _ = self.call("HEAD", "")
         if status == 200:
             return
         if status != 404:
-            raise self._refused("HEAD bucket", status)
-        status, _, _ = self._call("PUT", "")
+            raise self.refused("HEAD bucket", status)
+        status, _, _ = self.call("PUT", "")
         if status not in {200, 409}:
-            raise self._refused("PUT bucket", status)
+            raise self.refused("PUT bucket", status)
 
     def check(self) -> None:
         """Raise StoreError unless the store answers for the bucket."""
-        status, _, _ = self._call("HEAD", "")
+        status, _, _ = self.call("HEAD", "")
         if status != 200:
-            raise self._refused("HEAD bucket", status)
+            raise self.refused("HEAD bucket", status)
 
     def close(self) -> None:
         """Close idle connections. What was still to be removed is left to the sweeper."""
@@ -207,7 +209,8 @@ class ObjectStore:
     def _url(self, key: str, endpoint: str) -> str:
         return object_url(endpoint, self.bucket, key, style=self._style)
 
-    def _refused(self, what: str, status: int) -> StoreError:
+    def refused(self, what: str, status: int) -> StoreError:
+        """The error for a control call that was answered with a status it should not have."""
         return StoreError(
             f"{what} on bucket {self.bucket!r} at {self.endpoint} was answered {status}.",
             hint="Check the endpoint, bucket, region and key pair of the object store."
@@ -216,28 +219,34 @@ class ObjectStore:
             retryable=status >= 500 or status == 429,
         )
 
-    def _call(
+    def call(
         self,
         method: str,
         key: str,
         *,
         extra: dict[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
         data: bytes = b"",
         reader: Callable[[http.client.HTTPResponse], bytes] = http.client.HTTPResponse.read,
     ) -> tuple[int, dict[str, str], bytes]:
-        url = self._url(key, self.endpoint)
+        """One signed request: its status, its headers by lower-case name, its body. Raises StoreError without answer.
+
+        It is sent again when an idle connection turns out to be closed: every request here can be repeated.
+        """
+        url = self._url(key, self.endpoint) + (f"?{canonical_query(query)}" if query else "")
         digest = hashlib.sha256(data).hexdigest()
         headers = self._signer.headers(method, url, extra=extra, payload_sha256=digest)
-        body = data if method == "PUT" else None
+        body = data if method in {"PUT", "POST"} else None
+        address = urlsplit(url)
+        target = (address.path or "/") + (f"?{address.query}" if query else "")
         connection, reused = self._take()
         while True:
             try:
-                connection.request(method, urlsplit(url).path or "/", body=body, headers=headers)
+                connection.request(method, target, body=body, headers=headers)
                 response = connection.getresponse()
                 content = reader(response)
             except (http.client.HTTPException, OSError) as err:
                 connection.close()
-                # The store may have closed an idle connection; every call here can be repeated.
                 if reused:
                     connection, reused = connect(self._address), False
                     continue

@@ -7,23 +7,22 @@ a download URL may use it until it expires, and whoever offers equal contents me
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
 from noeira_tui.service import audit
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
+from noeira_tui.service.doomed import doom, ripe, spare, upload_grace
 from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.tables import (
     Blob,
     Dataset,
     DatasetUpload,
-    DoomedObject,
     FileUpload,
     ProjectFile,
     RecordingFile,
@@ -33,7 +32,6 @@ from noeira_tui.service.tables import now as moment_now
 
 _log = logging.getLogger("noeira_tui.service")
 _LOT = 500
-_UPLOAD_MAY_TAKE = timedelta(days=7)
 _DOWNLOAD_MAY_TAKE = timedelta(days=1)
 
 
@@ -55,7 +53,7 @@ class Sweeper:
         self._audit_days = config.audit_days
         # A transfer may have begun just before its URL expired.
         self._blob_grace = timedelta(seconds=config.download_expiry_s) + _DOWNLOAD_MAY_TAKE
-        self._upload_grace = timedelta(seconds=config.upload_expiry_s) + _UPLOAD_MAY_TAKE
+        self._upload_grace = upload_grace(config)
 
     def sweep(self, now: datetime | None = None) -> Swept:
         """Mark what is unnamed, remove what was for long enough. Raises StoreError, or SQLAlchemy's DBAPIError."""
@@ -69,7 +67,7 @@ class Sweeper:
     def _sweep(self, now: datetime) -> Swept:
         self._mark(now)
         blobs, uploads = self._remove_blobs(now), self._remove_uploads(now)
-        self._remove_doomed()
+        self._remove_doomed(now)
         with self._database.write() as session:
             audit.forget(session, self._audit_days, now)
         return Swept(blobs, uploads, self._remove_strays(now))
@@ -89,7 +87,7 @@ class Sweeper:
             try:
                 with self._database.write() as session:
                     keys = list(session.scalars(delete(Blob).where(Blob.pk.in_(lot), *ripe).returning(Blob.object_key)))
-                    _doom(session, keys, now)
+                    doom(session, keys, now)
             except IntegrityError:
                 # One of them was named at this very moment; the others are for the next sweep.
                 continue
@@ -103,14 +101,14 @@ class Sweeper:
                 with self._database.write() as session:
                     keys = set(session.scalars(delete(table).where(table.pk.in_(lot)).returning(table.object_key)))
                     named = set(session.scalars(select(Blob.object_key).where(Blob.object_key.in_(keys))))
-                    _doom(session, keys - named, now)
+                    doom(session, keys - named, now)
                 removed += len(keys)
         return removed
 
-    def _remove_doomed(self) -> None:
+    def _remove_doomed(self, now: datetime) -> None:
         """Remove from the store what lost its row, now or in a sweep that was killed or refused by the store."""
         with self._database.read() as session:
-            doomed = list(session.scalars(select(DoomedObject.object_key)))
+            doomed = ripe(session, now)
         for start in range(0, len(doomed), _LOT):
             gone = []
             try:
@@ -119,7 +117,7 @@ class Sweeper:
                     gone.append(key)
             finally:
                 with self._database.write() as session:
-                    session.execute(delete(DoomedObject).where(DoomedObject.object_key.in_(gone)))
+                    spare(session, gone)
 
     def _remove_strays(self, now: datetime) -> int:
         """Objects of the embedded store that lost their row to a kill between two steps."""
@@ -141,10 +139,6 @@ class Sweeper:
             found = list(session.scalars(query))
         for start in range(0, len(found), _LOT):
             yield found[start : start + _LOT]
-
-
-def _doom(session: Session, keys: Iterable[str], now: datetime) -> None:
-    session.add_all(DoomedObject(object_key=key, since=now) for key in keys)
 
 
 def _named() -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""An outside object store that misbehaves now and then: an answer of the service that clients recover from by themselves."""
+"""An outside object store that misbehaves now and then: what the service makes of it, and what it never does."""
 
 from __future__ import annotations
 

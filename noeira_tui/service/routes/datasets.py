@@ -24,6 +24,7 @@ from noeira_tui.service.contents import (
 )
 from noeira_tui.service.context import Authorised, Call, Json, ProtectedRoute
 from noeira_tui.service.database import WouldWaitError
+from noeira_tui.service.doomed import doom_uploads
 from noeira_tui.service.finding import check_segment
 from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
@@ -171,7 +172,9 @@ def remove_dataset(call: Authorised, dataset_id: str) -> None:
     """Forget a dataset and its registrations."""
     call.refuse_project_keys()
     with call.database.write() as session:
-        session.delete(_find(session, call, dataset_id))
+        row = _find(session, call, dataset_id)
+        doom_uploads(session, call.context.config, DatasetUpload, DatasetUpload.dataset_pk == row.pk)
+        session.delete(row)
         call.note(session, Action.DELETED, f"datasets/{dataset_id}")
 
 

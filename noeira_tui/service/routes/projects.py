@@ -11,10 +11,11 @@ from noeira_tui.service.answers import REFUSALS
 from noeira_tui.service.audit import Action
 from noeira_tui.service.bodies import ProjectBody, RecordingBody
 from noeira_tui.service.context import Authorised, Json, ProtectedRoute
+from noeira_tui.service.doomed import doom_uploads
 from noeira_tui.service.finding import check_segment, find_project, find_recording, projects_of
 from noeira_tui.service.pages import Paged
 from noeira_tui.service.problems import RequestRefusedError
-from noeira_tui.service.tables import Blob, Project, Recording, RecordingFile, now
+from noeira_tui.service.tables import Blob, FileUpload, Project, Recording, RecordingFile, now
 
 router = APIRouter(route_class=ProtectedRoute, prefix="/projects", tags=["projects"], responses=REFUSALS)
 
@@ -110,7 +111,9 @@ def put_recording(call: Authorised, slug: str, name: str, body: RecordingBody) -
 def remove_recording(call: Authorised, slug: str, name: str) -> None:
     """Forget a recording with its files and revisions."""
     with call.database.write() as session:
-        session.delete(find_recording(session, call, slug, name, lock=True))
+        row = find_recording(session, call, slug, name, lock=True)
+        doom_uploads(session, call.context.config, FileUpload, FileUpload.recording_pk == row.pk)
+        session.delete(row)
         call.note(session, Action.DELETED, f"projects/{slug}/datasets/{name}")
 
 
