@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from noeira_tui.core.errors import ConfigError
 
@@ -21,3 +22,11 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
             title="Not installed",
             hint=f"pip install 'noeira-tui[{extra}]'",
         ) from err
+
+
+def require(extra: str, what: str, *packages: str) -> None:
+    """The same for packages that are not imported yet. Raises ConfigError."""
+    with needs_extra(extra, what):
+        for package in packages:
+            if find_spec(package) is None:
+                raise ModuleNotFoundError(f"No module named {package!r}", name=package)

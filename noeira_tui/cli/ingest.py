@@ -8,7 +8,7 @@ import typer
 
 from noeira_tui.cli import episode_shapes, livebar
 from noeira_tui.cli.command import Cli, command, stoppable
-from noeira_tui.cli.extras import needs_extra
+from noeira_tui.cli.extras import require
 from noeira_tui.cli.foreground import detached, foreground
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.quantity import show_size
@@ -45,7 +45,13 @@ def ingest(
         typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster, such as tcp://10.0.0.5:8786."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Processes that score; 1 is this one.", min=1)
+        int | None,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            help="Processes that score; 1 is this one. Default: 1, for large local data one a core.",
+            min=1,
+        ),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Go on as a job; prints its id.")] = False,
 ) -> int:
@@ -53,10 +59,8 @@ def ingest(
 
     Example: noeira-tui ingest s3://bucket/datasets/pusht --workers 4
     """
-    with needs_extra("episodes", "ingest"):
-        import deltalake  # noqa: F401  found out before anything is done
-        import xxhash  # noqa: F401
-
+    # Found out before anything is done, and not imported before processes were started that do the same.
+    require("episodes", "ingest", "deltalake", "xxhash")
     from noeira_tui.episodes.facts import IngestFailedError
 
     kind = EpisodesIngest.of(uris, cli.settings, catalog=catalog, scheduler=scheduler, workers=workers)

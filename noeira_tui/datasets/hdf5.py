@@ -103,6 +103,9 @@ class Hdf5Reader:
             problems=self.problems,
         )
 
+    def frames(self, source: Source) -> int | None:
+        return self.summary(source).total_frames
+
     def episodes(self, source: Source) -> Lengths:
         found = self._read(source).episodes
         if found is None:

@@ -20,6 +20,10 @@ class Reader(Protocol):
         """What the metadata tell: read once, then remembered. `cost` and `elapsed_s` are left to the caller."""
         ...
 
+    def frames(self, source: Source) -> int | None:
+        """How many frames it says it has, by as little as tells; None when nothing does."""
+        ...
+
     def episodes(self, source: Source) -> Episodes:
         """All episodes; read once, then remembered. Their problems are in `problems`."""
         ...

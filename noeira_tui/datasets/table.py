@@ -47,6 +47,9 @@ class TableReader:
             problems=self.problems,
         )
 
+    def frames(self, source: Source) -> int | None:
+        return self.summary(source).total_frames
+
     def episodes(self, source: Source) -> Lengths:
         if self._episodes is None:
             file = self._files.get(source, "")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from noeira_tui.core.errors import DatasetFileError
+from noeira_tui.core.errors import DatasetFileError, NoeiraError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import redact
 from noeira_tui.datasets.proprio import DEFAULT_FPS, PART_FRAMES, ProprioPart, ReadingWishes, Unread
@@ -21,6 +21,7 @@ from noeira_tui.episodes.work import PartOutcome, Scoring, measure_elsewhere, me
 if TYPE_CHECKING:
     from noeira_tui.datasets.facts import DatasetInfo
     from noeira_tui.episodes.commits import Commits
+    from noeira_tui.episodes.place import CatalogPlace
 
 _ONLY_HERE = frozenset({"memory", "noeira"})
 """Addresses that another process cannot open: what they have is read here and scored there."""
@@ -117,8 +118,7 @@ def open_run(
     """Look at a dataset and plan how to read it. Raises DatasetError, NetworkError, ConfigError, ServiceError."""
     run.uri = redact(run.address)
     if scheme_of(run.address) is None:
-        # The catalog outlives the folder one stands in.
-        run.address = run.uri = str(Path(run.address).expanduser().absolute())
+        run.address = run.uri = _absolute(run.address)
     source = run.source = open_source(run.address, cancel=cancel, resolvers=resolvers, say=say)
     run.memory = commits.memory_of(run.uri, "" if source.is_remote else socket.gethostname())
     remembered = run.memory.recall()
@@ -146,6 +146,38 @@ def open_run(
         run.marks = {"": source.mark("")}
 
 
+def _absolute(path: str) -> str:
+    """A path by which a dataset is named: the catalog outlives the folder one stands in."""
+    return str(Path(path).expanduser().absolute())
+
+
+def may_be_current(addresses: Sequence[str], place: CatalogPlace) -> bool:
+    """Whether a catalog remembers datasets on this box, so that there may be nothing to do. Raises what the place
+    raises."""
+    host = socket.gethostname()
+    named = (_absolute(address) if scheme_of(address) is None else address for address in addresses)
+    return all(SourceMemory(place, name, host, "").is_there for name in named)
+
+
+def is_large(addresses: Sequence[str]) -> bool:
+    """Whether datasets on this box have enough frames for several processes, as far as they say so."""
+    frames = 0
+    for address in addresses:
+        try:
+            source = open_source(address)
+            inner, reader = open_dataset(source)
+            frames += reader.frames(inner) or 0
+        except NoeiraError:
+            # What is wrong with it is told when it is its turn.
+            continue
+        source.close()
+        if frames >= _LARGE:
+            return True
+    return False
+
+
+_LARGE = 100_000
+"""Frames from which more processes bring more than starting them costs, which is a quarter of a second."""
 _LEAST_PART = 8_000
 """Frames below which handing out a part costs more than it gains."""
 _FEW_PARTS = 4

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.forkserver
+import multiprocessing.resource_tracker
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from noeira_tui.core.errors import ConfigError, UnreachableError
 
 READING_THREADS = 4
 """Parts of a remote dataset that are read at the same time in this process, so that nobody waits for the network."""
+_MOST_PROCESSES = 8
+"""Processes that are started without being asked for; a box that trains has other work for its cores."""
+CANNOT_START = (BrokenExecutor, RuntimeError, EOFError, OSError)
+"""What an executor raises for a task that it has no process for."""
 _BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _RETRIES = 3
 _CONNECT_S = 10.0
@@ -54,17 +61,31 @@ class Engine:
         return True
 
 
+def cores() -> int:
+    """How many processes can compute at the same time here, 8 at most; 1 where a process may not have others."""
+    if multiprocessing.current_process().daemon:
+        return 1
+    try:
+        multiprocessing.get_context().Lock()
+    except (ImportError, OSError):
+        # No shared memory, as in some containers.
+        return 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, _MOST_PROCESSES)
+
+
 @contextmanager
 def engine_for(
     workers: int | None,
     scheduler: str | None,
     *,
     threads: int = READING_THREADS,
+    at_once: bool = False,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Engine]:
     """The engine of a call: the cluster at `scheduler`, else `workers` processes, else `threads` of this process.
 
-    `say` hears of a cluster that has no workers yet.
+    Processes are started `at_once`, else with the first task. `say` hears of a cluster that has no workers yet.
 
     Raises ConfigError, and UnreachableError when the cluster does not answer.
     """
@@ -72,7 +93,7 @@ def engine_for(
         with _cluster(scheduler, workers, say) as engine:
             yield engine
     elif workers is not None and workers > 1:
-        with _processes(workers) as engine:
+        with _processes(workers, at_once) as engine:
             yield engine
     else:
         pool = ThreadPoolExecutor(threads, "ingest")
@@ -83,7 +104,7 @@ def engine_for(
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[Engine]:
+def _processes(workers: int, at_once: bool) -> Iterator[Engine]:
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
@@ -97,7 +118,12 @@ def _processes(workers: int) -> Iterator[Engine]:
     def pool() -> ProcessPoolExecutor:
         return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
 
+    if "forkserver" in methods:
+        _start_server()
     engine = Engine(pool(), workers, again=pool)
+    if at_once:
+        # Starting one waits until it is up: meanwhile the caller imports what it needs itself.
+        threading.Thread(target=_start, args=(engine.executor, workers), daemon=True, name="workers-start").start()
     try:
         yield engine
     except BaseException:
@@ -110,6 +136,25 @@ def _processes(workers: int) -> Iterator[Engine]:
             if value is None:
                 os.environ.pop(name, None)
         engine.executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_server() -> None:
+    """Start what the workers are forked from. A Ctrl-C in the terminal is this process's to hear, and none of theirs:
+    a signal that is blocked here stays so in them."""
+    # Starting this one takes the block off again.
+    multiprocessing.resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        multiprocessing.forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start(pool: Executor, workers: int) -> None:
+    """Have a pool start its processes. Where that fails, the first task tells."""
+    with suppress(*CANNOT_START):
+        for _ in range(workers):
+            pool.submit(int)
 
 
 def _end_with_parent() -> None:

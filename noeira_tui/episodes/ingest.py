@@ -15,9 +15,10 @@ from noeira_tui.core.errors import CancelledError, NoeiraError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.datasets.source import Resolvers, scheme_of
 from noeira_tui.episodes.commits import Commits
-from noeira_tui.episodes.dataset import DatasetRun, Task, open_run
-from noeira_tui.episodes.engine import READING_THREADS, Engine, engine_for
+from noeira_tui.episodes.dataset import DatasetRun, Task, is_large, may_be_current, open_run
+from noeira_tui.episodes.engine import CANNOT_START, READING_THREADS, Engine, cores, engine_for
 from noeira_tui.episodes.facts import Ingested, IngestFailure
+from noeira_tui.episodes.place import open_place
 from noeira_tui.episodes.tables import make_catalog
 from noeira_tui.episodes.work import PartOutcome
 
@@ -31,6 +32,7 @@ def ingest(
     workers: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
+    is_alone: bool = False,
     resolvers: Resolvers | None = None,
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
@@ -40,8 +42,11 @@ def ingest(
     which is made when there is none.
 
     The work is done by `executor`, else by the Dask cluster at `scheduler`, else by `workers` processes, else in this
-    process. Episodes that fail are in `failures`, and the others go on. Stopping it at any time leaves whole batches,
-    and doing it again goes on from there.
+    process. Where this one `is_alone`, which is to say that it is there for the ingest only and its main module can be
+    imported again, large datasets on this box are scored by a process for every core.
+
+    Episodes that fail are in `failures`, and the others go on. Stopping it at any time leaves whole batches, and doing
+    it again goes on from there.
 
     Raises ConfigError, DatasetError and NetworkError for the catalog, and CancelledError.
     """
@@ -53,7 +58,10 @@ def ingest(
             # A disk needs no waiting for: more threads would only be in each other's way.
             is_near = all(scheme_of(uri) in {None, "file"} for uri in uris)
             threads = 1 if is_near else READING_THREADS
-            engine = stack.enter_context(engine_for(workers, scheduler, threads=threads, say=say))
+            at_once = False
+            if is_near and is_alone and workers is None and scheduler is None and is_large(uris):
+                workers, at_once = cores(), not may_be_current(uris, open_place(catalog))
+            engine = stack.enter_context(engine_for(workers, scheduler, threads=threads, at_once=at_once, say=say))
         return work.run(tuple(dict.fromkeys(_plain(uri) for uri in uris)), catalog, engine)
 
 
@@ -156,8 +164,16 @@ class _Ingest:
         self._progress.advance(more.bytes_read)
 
     def _submit(self, task: Task) -> None:
+        try:
+            future = self._engine.executor.submit(task.work, *task.arguments)
+        except CANNOT_START:
+            if self._engine.is_here:
+                raise
+            task.run.pending += 1
+            self._again([task, *self._waiting.values()])
+            return
         task.run.pending += 1
-        self._waiting[self._engine.executor.submit(task.work, *task.arguments)] = task
+        self._waiting[future] = task
 
     def _collect(self) -> None:
         """Take in what is done, waiting for one part at least."""

@@ -51,6 +51,11 @@ class SourceMemory:
         self._stamp = stamp
         self._name = f"{_FOLDER}/{name_of(host, uri)}.json"
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is anything to recall. Raises what the place raises."""
+        return self._place.read(self._name) is not None
+
     def recall(self) -> Remembered | None:
         """What is remembered; None when nothing is, or it is about other tables or another scorer."""
         data = self._place.read(self._name)

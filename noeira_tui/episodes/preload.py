@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow.parquet as pq
-import xxhash
+from noeira_tui.core.unwanted import refuse_unwanted
 
-from noeira_tui.datasets import registry
-from noeira_tui.datasets.lerobot import rows
-from noeira_tui.episodes import score, work
+# A process of our own, which scores and nothing else.
+refuse_unwanted()
 
-PRELOADED = (np, pq, xxhash, registry, rows, score, work)
+import numpy.fft as fft  # noqa: E402
+import pyarrow.compute as pc  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+import xxhash  # noqa: E402
+
+from noeira_tui.datasets import registry  # noqa: E402
+from noeira_tui.datasets.lerobot import proprio, reader, rows  # noqa: E402
+from noeira_tui.episodes import checks, hashing, score, work  # noqa: E402
+
+PRELOADED = (fft, pc, pq, xxhash, registry, proprio, reader, rows, checks, hashing, score, work)

@@ -58,7 +58,8 @@ class EpisodesIngest:
         """Raises IngestFailedError when some episodes failed; the others are in the catalog."""
         from noeira_tui.episodes.facts import IngestFailedError
 
-        outcome = self.ingest(work.settings, progress=work.progress, cancel=work.cancel, say=work.say)
+        # A command or a job: the process is there for nothing else.
+        outcome = self.ingest(work.settings, is_alone=True, progress=work.progress, cancel=work.cancel, say=work.say)
         if outcome.failed:
             for one in outcome.failures[:_SHOWN]:
                 work.say(f"{one.uri}{'' if one.episode is None else f', episode {one.episode}'}: {one.error}")
@@ -70,11 +71,12 @@ class EpisodesIngest:
         settings: Settings,
         *,
         executor: Executor | None = None,
+        is_alone: bool = False,
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
         say: Callable[[str], None] = lambda text: None,
     ) -> Ingested:
-        """Do it; what failed is in the outcome."""
+        """Do it; what failed is in the outcome. `is_alone`: this process exists for it only."""
         from noeira_tui.episodes.ingest import ingest as work
         from noeira_tui.jobs.addresses import resolvers
 
@@ -84,6 +86,7 @@ class EpisodesIngest:
             workers=self.workers,
             scheduler=self.scheduler,
             executor=executor,
+            is_alone=is_alone,
             resolvers=resolvers(settings),
             progress=progress,
             cancel=cancel,

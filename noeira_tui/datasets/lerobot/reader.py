@@ -62,6 +62,9 @@ class LeRobotReader:
             problems=self.problems,
         )
 
+    def frames(self, source: Source) -> int | None:
+        return self._info.frames
+
     def episodes(self, source: Source) -> EpisodeTable:
         if self._table is None:
             problems = Problems()

@@ -109,6 +109,9 @@ class ZarrReader:
             problems=self.problems,
         )
 
+    def frames(self, source: Source) -> int | None:
+        return self.summary(source).total_frames
+
     def episodes(self, source: Source) -> EndsTable:
         if self._table is None:
             nodes = self._read(source)
