@@ -41,6 +41,10 @@ def nearest(states: Numbers) -> Indices | None:
     if not 4.0 * width * max(abs(float(states.max())), abs(float(states.min()))) < 1e150:
         return None
     twins = find_twins(states, NEIGHBOURS)
+    if length <= _DENSE and len(twins.asking) == length:
+        near = _at_once(states)
+        if near is not None:
+            return near
     found = np.empty((NEIGHBOURS, length), np.intp)
     found[:, twins.answered] = twins.answers
     asks = np.zeros(length, bool)
@@ -50,6 +54,34 @@ def nearest(states: Numbers) -> Indices | None:
     else:
         _by_boxes(states, twins.met, asks, found)
     return found
+
+
+def _at_once(states: Numbers) -> Indices | None:
+    """All frames of a short episode at the same time; None when rounding leaves some frame's answer open."""
+    length, width = states.shape
+    against = np.empty((width + 1, length))
+    centred = against[:-1]
+    np.subtract(states.T, states.mean(axis=0, dtype=np.float64)[:, None], out=centred)
+    norms = np.add.reduce(np.square(centred), axis=0, out=against[-1])
+    left = np.empty((length, width + 1))
+    np.multiply(centred.T, -2.0, out=left[:, :-1])
+    left[:, -1] = 1.0
+    apart = np.empty((length, length))
+    step = max(_SMALL_PRODUCT // against.size, 8)
+    for start in range(0, length, step):
+        np.matmul(left[start : start + step], against, out=apart[start : start + step])
+    apart.reshape(-1)[:: length + 1] = np.inf
+    least, columns = _six_least(apart)
+    doubt = _doubt(width, float(norms.max()))
+    if float((least[NEIGHBOURS] - least[NEIGHBOURS - 1]).min()) <= doubt:
+        return None
+    return columns[:NEIGHBOURS]
+
+
+def _doubt(width: int, farthest: float) -> float:
+    """What rounding can make of the difference of two squared distances, each found in either way, of points whose
+    squared norm is `farthest` at most."""
+    return 2.0 * (8 * width + 20) * float(np.finfo(np.float64).eps) * farthest
 
 
 def _all_with_all(states: Numbers, met: Indices, asks: NDArray[np.bool_], found: Indices) -> None:
@@ -114,8 +146,7 @@ class _Query:
 
     @property
     def _doubt(self) -> float:
-        """What rounding can make of the difference of two squared distances, each found in either way."""
-        return 2.0 * (8 * self._width + 20) * float(np.finfo(np.float64).eps) * self._farthest
+        return _doubt(self._width, self._farthest)
 
     @property
     def squared_radius(self) -> float:
