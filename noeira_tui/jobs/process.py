@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from noeira_tui.core.childenv import child_environment
 from noeira_tui.core.errors import JobError
 from noeira_tui.core.owner import Life
 from noeira_tui.core.redact import redact
@@ -104,13 +104,3 @@ def _launch(store: JobStore, record: JobRecord, *, log_mode: Literal["ab", "wb"]
         failure = JobFailure(problem.title, problem.message, problem.hint)
         store.finish(record.id, JobState.FAILED, record.progress, owner=None, failure=failure)
         raise problem from err
-
-
-def child_environment() -> dict[str, str]:
-    """This process's environment, with what makes the package importable from a checkout too."""
-    package_parent = str(Path(__file__).resolve().parents[2])
-    if package_parent in sys.path and package_parent in sysconfig.get_paths().values():
-        # Installed: found without help, and before the standard library it could hide a part of it.
-        return dict(os.environ)
-    paths = [package_parent, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from noeira_tui.core.childenv import child_environment
 from noeira_tui.core.dotenv import parse_dotenv, read_dotenv
 from noeira_tui.core.errors import ConfigError, StateError
 from noeira_tui.core.paths import absolute
 from noeira_tui.core.settings import API_KEY, URL
-from noeira_tui.jobs.process import child_environment
 from noeira_tui.overview.connecting import Connection
 
 DATA_DIR = "NOEIRA_SERVICE_DATA_DIR"
