@@ -21,6 +21,7 @@ NoeiraError
 │   └── ArchiveError         its archive attacks, is damaged or cut, or is too large unpacked; nothing was installed
 ├── JobError                 a job that does not exist or cannot do what was asked
 ├── StateError               the state folder or its database cannot be used
+├── BesideError              a process that reads for this one ended or does not answer (retryable)
 └── CancelledError           the user stopped it
 ```
 """
@@ -59,6 +60,16 @@ class NoeiraError(Exception):
 
     def __str__(self) -> str:
         return f"{self.title}: {self.message}" + (f" {self.hint}" if self.hint else "")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Whole in another process too, whatever the arguments of its kind.
+        return (_restored, (type(self), self.args, self.__dict__))
+
+
+def _restored(kind: type[NoeiraError], arguments: tuple[object, ...], facts: dict[str, object]) -> NoeiraError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(facts)
+    return error
 
 
 class ConfigError(NoeiraError):
@@ -214,6 +225,23 @@ class StateError(NoeiraError):
     """The state folder or its database cannot be used."""
 
     title = "State folder"
+
+
+class BesideError(NoeiraError):
+    """A process that reads something for this one ended before it answered, or does not answer.
+
+    `why` is the message as a part of a sentence. `is_crash` tells that what it read ended it; then trying again ends
+    the next one too.
+    """
+
+    title = "Reading failed"
+    hint = "Try again."
+    retryable = True
+
+    def __init__(self, why: str, *, is_crash: bool = False) -> None:
+        super().__init__(f"{why[:1].upper()}{why[1:]}.", retryable=not is_crash)
+        self.why = why
+        self.is_crash = is_crash
 
 
 class CancelledError(NoeiraError):
