@@ -25,6 +25,7 @@ from noeira_tui.overview.look import look
 from noeira_tui.overview.packjobs import follow_verification, packs_of
 from noeira_tui.overview.picture import DatasetView, Overview, RecordingView
 from noeira_tui.overview.space import Space
+from noeira_tui.recordings.tablesbeside import TablesBeside
 
 if TYPE_CHECKING:
     from noeira_tui.assets.status import PackStatus
@@ -41,6 +42,7 @@ class Box:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._store = JobStore(StateDb(settings.state_dir))
+        self._tables = TablesBeside()
         self._seen: tuple[object, float, object] | None = None
 
     def use(self, settings: Settings) -> None:
@@ -50,7 +52,8 @@ class Box:
 
     def look(self, *, ask_service: bool = True) -> Overview:
         """The whole picture; without `ask_service` from the last answers only, which is fast."""
-        return look(self.settings, ask=ask_service)
+        with self._tables.open() as tables:
+            return look(self.settings, ask=ask_service, tables=tables)
 
     def jobs(self) -> tuple[JobRecord, ...]:
         """All jobs, newest first. Raises StateError."""
@@ -219,15 +222,9 @@ class Box:
     def row_faults(self, view: RecordingView) -> Mapping[str, str]:
         """What is wrong with the rows of a recording's data files here, by path: their footers against the episodes.
 
-        Never raises for the recording.
+        Never raises for the recording; raises BesideError when the process ended that reads them.
         """
-        from noeira_tui.recordings.read import read_recording
-        from noeira_tui.recordings.rows import row_faults
-        from noeira_tui.recordings.tables import TableReader
-
-        if view.folder is None or not view.here:
-            return {}
-        return row_faults(read_recording(view.folder, time.time(), tables=TableReader()))
+        return self._tables.row_faults(view.folder) if view.folder is not None and view.here else {}
 
     # Episodes
 

@@ -23,14 +23,18 @@ from noeira_tui.overview.digests import GLANCE_BYTES, GlanceDigests
 from noeira_tui.overview.picture import Overview
 from noeira_tui.overview.safety import Doubts, count, unsafe_reasons
 from noeira_tui.recordings.projects import LocalProject, discover_projects
+from noeira_tui.recordings.tables import TableReader
 from noeira_tui.transfer.hashcache import HashCache
 
+_TABLES = TableReader()
 
-def look(settings: Settings, *, ask: bool = True, settle: bool = False) -> Overview:
+
+def look(settings: Settings, *, ask: bool = True, settle: bool = False, tables: TableReader = _TABLES) -> Overview:
     """The frozen picture of this box. Never raises for a service, a state folder or a dataset that is in trouble.
 
     With `ask` False only the service's last answer is used, which is fast. With `settle` every file is hashed whose
-    contents were not compared since it changed, however large.
+    contents were not compared since it changed, however large. `tables` reads the recordings' tables, and remembers
+    them.
     """
     db = StateDb(settings.state_dir)
     now = time.time()
@@ -38,7 +42,7 @@ def look(settings: Settings, *, ask: bool = True, settle: bool = False) -> Overv
     here = [(project.slug, folder.name) for project in projects_here for folder in project.recordings]
     asked = ask_service(settings, db, here, ask=ask)
     digests = GlanceDigests(HashCache(db), None if settle else GLANCE_BYTES)
-    projects = recording_side.view_projects(projects_here, asked, digests, now, db)
+    projects = recording_side.view_projects(projects_here, asked, recording_side.Glance(digests, now, db, tables))
     known = {(view.project, view.dataset) for project in projects for view in project.recordings}
     datasets = dataset_side.view_datasets(
         settings, db, asked, recording_side.wanted_datasets(projects_here, known, asked), digests.of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from noeira_tui.catalog.wire import RecordingAnswer, RecordingRow
@@ -16,18 +16,25 @@ from noeira_tui.overview.picture import ProjectView, RecordingView
 from noeira_tui.recordings.atglance import compare_at_glance, episodes_there
 from noeira_tui.recordings.compare import FileState
 from noeira_tui.recordings.projects import LocalProject
+from noeira_tui.recordings.tables import TableReader
 
 _UNSEEN = "is not entered"
 _KNOWN_OFFLINE = frozenset({State.MISSING, State.INVALID, State.RECORDING})
 
 
-def view_projects(
-    projects_here: Iterable[LocalProject], asked: Asked, digests: GlanceDigests, now: float, db: StateDb
-) -> tuple[ProjectView, ...]:
-    """Every project here or on the service with its recordings; sorted by name.
+@dataclass(frozen=True)
+class Glance:
+    """What a look reads recordings with: `now` is the wall clock in seconds, `db` remembers what was synced, `tables`
+    what the tables hold."""
 
-    `now` is the wall clock in seconds; `db` remembers what was synced.
-    """
+    digests: GlanceDigests
+    now: float
+    db: StateDb
+    tables: TableReader
+
+
+def view_projects(projects_here: Iterable[LocalProject], asked: Asked, glance: Glance) -> tuple[ProjectView, ...]:
+    """Every project here or on the service with its recordings; sorted by name."""
     here = {project.slug: project for project in projects_here}
     there = {row.slug: row for row in asked.answer.projects} if asked.answer is not None else {}
     views = []
@@ -39,7 +46,7 @@ def view_projects(
                 here=local is not None and local.has_definition,
                 on_service=row is not None,
                 description=(local.description if local else None) or (row.description if row else None),
-                recordings=_view_recordings(slug, local, asked, digests, now, db),
+                recordings=_view_recordings(slug, local, asked, glance),
                 wants=local.wanted if local else (),
                 problem="; ".join(local.problems) if local else "",
             )
@@ -86,9 +93,7 @@ def add_missing(
     return tuple(result)
 
 
-def _view_recordings(
-    slug: str, local: LocalProject | None, asked: Asked, digests: GlanceDigests, now: float, db: StateDb
-) -> tuple[RecordingView, ...]:
+def _view_recordings(slug: str, local: LocalProject | None, asked: Asked, glance: Glance) -> tuple[RecordingView, ...]:
     folders = {folder.name: folder for folder in local.recordings} if local else {}
     rows = {row.name: row for row in asked.answer.recordings.get(slug, ())} if asked.answer is not None else {}
     wanted = set(local.wanted) if local else set()
@@ -96,7 +101,7 @@ def _view_recordings(
     for name in sorted(folders.keys() | rows.keys()):
         files = asked.answer.files.get((slug, name)) if asked.answer is not None else None
         if name in folders:
-            view = _view_here(folders[name], rows.get(name), files, name in wanted, asked.service.url, digests, now, db)
+            view = _view_here(folders[name], rows.get(name), files, name in wanted, asked.service.url, glance)
         else:
             view = _view_remote(slug, rows[name], name in wanted)
         views.append(_as_asked(view, asked))
@@ -109,12 +114,18 @@ def _view_here(
     files: RecordingAnswer | None,
     wanted: bool,
     service_url: str | None,
-    digests: GlanceDigests,
-    now: float,
-    db: StateDb,
+    glance: Glance,
 ) -> RecordingView:
     recording, result = compare_at_glance(
-        db, service_url, folder, files, digests.of, now, look_up=digests.look_up, wanted=wanted
+        glance.db,
+        service_url,
+        folder,
+        files,
+        glance.digests.of,
+        glance.now,
+        look_up=glance.digests.look_up,
+        wanted=wanted,
+        tables=glance.tables,
     )
     detail = result.reason or (recording.problems[0] if recording.problems else "")
     return RecordingView(

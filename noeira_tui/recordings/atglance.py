@@ -31,10 +31,12 @@ def compare_at_glance(
     *,
     look_up: Callable[[Iterable[Path]], None] = lambda paths: None,
     wanted: bool = False,
+    tables: TableReader = _TABLES,
 ) -> tuple[LocalRecording, RecordingState]:
     """A recording here against a service's (last) answer; `digest_of` is asked only for files that no sync remembers.
 
-    `look_up` hears which those will be; `now` is the wall clock in seconds. Never raises for the recording or the state
+    `look_up` hears which those will be; `now` is the wall clock in seconds; `tables` reads its tables, and remembers
+    them. Never raises for the recording or the state
     folder.
     """
     synced = SyncedFiles(db, service_url or "", folder.parent.parent.name, folder.name, folder)
@@ -42,7 +44,7 @@ def compare_at_glance(
         path: (file.sha256, _stamp(file.stamp)) for path, file in synced.files.items() if file.stamp is not None
     }
     known_stamps = {path: stamp for path, (_, stamp) in remembered.items()}
-    local = read_recording(folder, now, tables=_TABLES, known=known_stamps, is_copy=synced.is_copy)
+    local = read_recording(folder, now, tables=tables, known=known_stamps, is_copy=synced.is_copy)
     stamps = {file.path: file.stamp for file in local.files}
     start = len(str(folder)) + 1
     if answer is not None:

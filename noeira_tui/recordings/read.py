@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from noeira_tui.core.errors import BesideError
 from noeira_tui.core.paths import SEGMENT_RULE, is_segment
 from noeira_tui.recordings.files import Verdicts
 from noeira_tui.recordings.info import Info, read_finished, read_info
@@ -122,8 +123,13 @@ def read_recording(
     found = None
     if tables is not None and info is not None and info.is_v3:
         stamps = {file.path: file.stamp for file in files if file.complete and file.stamp is not None}
-        found = tables.read(folder, info, stamps)
-        files = [_unreadable(file, found) for file in files]
+        try:
+            found = tables.read(folder, info, stamps)
+        except BesideError as err:
+            # Nothing is known of them, which is no fault of theirs.
+            problems.append(f"its tables could not be read: {err.why}")
+        else:
+            files = [_unreadable(file, found) for file in files]
     flag = read_finished(folder)
     if flag is False and any(_is_copied(tree.files.get(name), name, is_copy) for name in WRITER_STATS):
         # A recorder on another box says so, and it does not write here.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EPISODES = "meta/episodes/"
 """Where the tables with one row an episode are."""
 
-_MAX_REMEMBERED = 512
+_MAX_REMEMBERED = 10_000
 _MAX_PROBLEMS = 20
 # A width of a thousand million would be filled with as many zeros.
 _WIDE = re.compile(r"\d{4}")
@@ -63,15 +63,22 @@ class Tables:
 
 
 class TableReader:
-    """Reads episodes tables, each once for every stamp it has. May be used from several threads."""
+    """Reads episodes tables, each once for every stamp it has. May be used from several threads.
 
-    def __init__(self) -> None:
+    `read` reads one table; what it raises of NoeiraError goes to whoever asks, and is not remembered.
+    """
+
+    def __init__(self, read: Callable[[Path, Info], TableFacts] | None = None) -> None:
+        self._read = read_table if read is None else read
         self._lock = threading.Lock()
         self._known: dict[tuple[object, ...], TableFacts] = {}
         self.reads = 0
 
     def read(self, folder: Path, info: Info, files: Mapping[str, Stamp]) -> Tables:
-        """The tables among the complete `files` of a recording whose `info.json` says `info`. Never raises."""
+        """The tables among the complete `files` of a recording whose `info.json` says `info`.
+
+        Raises only what the function raises that reads them: none by default.
+        """
         paths = sorted(path for path in files if path.startswith(EPISODES) and path.endswith(".parquet"))
         facts = {path: self._facts(folder, path, files[path], info) for path in paths}
         problems = [problem for one in facts.values() for problem in one.problems]
@@ -98,16 +105,17 @@ class TableReader:
             known = self._known.get(key)
         if known is not None:
             return known
-        facts = _read(folder / path, info)
+        facts = self._read(folder / path, info)
         with self._lock:
             self.reads += 1
             if len(self._known) >= _MAX_REMEMBERED:
-                self._known.clear()
+                del self._known[next(iter(self._known))]
             self._known[key] = facts
         return facts
 
 
-def _read(path: Path, info: Info) -> TableFacts:
+def read_table(path: Path, info: Info) -> TableFacts:
+    """One episodes table; why it cannot be read is in `error`. Never raises."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
