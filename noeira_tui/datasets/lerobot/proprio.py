@@ -15,7 +15,8 @@ from noeira_tui.datasets.lerobot.episodes import read_episodes
 from noeira_tui.datasets.lerobot.info import LeRobotInfo
 from noeira_tui.datasets.lerobot.layout import INFO, TASKS_LINES, TASKS_PARQUET, Generation, fill
 from noeira_tui.datasets.lerobot.rows import FilePiece, Group, LeRobotPart, Told, groups_of
-from noeira_tui.datasets.parquet import Footer, ParquetFile, open_parquet
+from noeira_tui.datasets.parquet import ParquetFile, open_parquet
+from noeira_tui.datasets.parquetfooter import Footer
 from noeira_tui.datasets.proprio import ProprioPlan, ReadingWishes, Unread, windows
 from noeira_tui.datasets.source import Source
 

@@ -10,7 +10,8 @@ from itertools import pairwise
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.datasets.facts import Problem
 from noeira_tui.datasets.lerobot.columns import EPISODE, Block, ColumnNames, Rows, joined
-from noeira_tui.datasets.parquet import Footer, ParquetFile, open_parquet
+from noeira_tui.datasets.parquet import ParquetFile, open_parquet
+from noeira_tui.datasets.parquetfooter import Footer
 from noeira_tui.datasets.proprio import Proprio, Unread, windows
 from noeira_tui.datasets.source import Source
 
