@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 from noeira_tui.catalog.client import CatalogClient
 from noeira_tui.catalog.memory import CatalogMemory
 from noeira_tui.catalog.urlsources import Registrations
-from noeira_tui.catalog.wire import NewDataset, RowStatus
+from noeira_tui.catalog.wire import NewDataset, Registration, RowStatus
 from noeira_tui.core.errors import RefusedError, StateError, TransferError
 from noeira_tui.core.paths import is_segment, require_segments
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.core.statedb import or_without
-from noeira_tui.transfer.facts import TransferContext
+from noeira_tui.transfer.facts import TransferContext, Uploaded
 
 if TYPE_CHECKING:
     from noeira_tui.catalog.largepush import LargePush
     from noeira_tui.transfer.hashcache import HashCache
+
+_STORED_OTHERWISE = 422
+"""The status of a service that finds other bytes stored, or none, after a store said that it took them."""
 
 
 @dataclass(frozen=True)
@@ -89,19 +92,39 @@ class FilePush:
         self._progress.enter("uploading")
         if large is not None:
             sent = large.send(registrations.latest, self._progress, self._cancel)
+            self._complete(registrations.latest, sent)
         else:
             sent = upload(source, registrations, progress=self._progress, cancel=self._cancel, context=self._context)
-        self._progress.enter("completing")
-        self._client.complete(
-            dataset_id,
-            size_bytes=sent.size_bytes,
-            sha256=sent.sha256,
-            object_key=registrations.latest.object_key or None,
-            cancel=self._cancel,
-        )
+            try:
+                self._complete(registrations.latest, sent)
+            except RefusedError as err:
+                if err.status != _STORED_OTHERWISE:
+                    raise
+                sent = self._send_again(registrations, source, sent)
         self._synced(dataset_id, source, sent.sha256)
         return Pushed(
             dataset_id, sent.sha256, sent.size_bytes, sent.bytes_transferred, self._progress.snapshot().elapsed_s
+        )
+
+    def _send_again(self, registrations: Registrations, source: Path, before: Uploaded) -> Uploaded:
+        """Once more, to a place of its own, what a store took and then had otherwise. Raises as the first time."""
+        from noeira_tui.transfer.upload import upload
+
+        self._progress.restart()
+        self._progress.enter("uploading")
+        registrations.refresh()
+        sent = upload(source, registrations, progress=self._progress, cancel=self._cancel, context=self._context)
+        self._complete(registrations.latest, sent)
+        return replace(sent, bytes_transferred=before.bytes_transferred + sent.bytes_transferred)
+
+    def _complete(self, registration: Registration, sent: Uploaded) -> None:
+        self._progress.enter("completing")
+        self._client.complete(
+            registration.id,
+            size_bytes=sent.size_bytes,
+            sha256=sent.sha256,
+            object_key=registration.object_key or None,
+            cancel=self._cancel,
         )
 
     def _already_held(

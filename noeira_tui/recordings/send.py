@@ -101,7 +101,8 @@ class Sender:
             return
         share, path = Share(mirror.work.progress), self._place(file.path)
         if self._sent(offered, lambda: mirror.large.send(path, told, share, mirror.work.cancel)) is not None:
-            self._complete([offered], [])
+            for one, error in self._complete([offered], []):
+                self._fail(one.path, error)
 
     def _send_lot(self, lot: Sequence[FileComparison], uploads: ThreadPoolExecutor) -> None:
         try:
@@ -113,13 +114,22 @@ class Sender:
     def _work_on(self, lot: Sequence[FileComparison], uploads: ThreadPoolExecutor) -> None:
         if self._broken is not None:
             raise CancelledError("Another part of the pass failed.")
-        files = self._mirror.files
         offered = [self._offered(file) for file in lot]
         with self._lock:
             self._mirror.synced.offering((file.path, file.sha256) for file in offered)
+        refused = self._send_offered(offered, uploads)
+        # A store that took a file and then has none of it, or half: sent again it gets there. What is refused for
+        # another reason is refused once more, most of it when it is offered.
+        for file, error in self._send_offered([file for file, _ in refused], uploads) if refused else ():
+            self._fail(file.path, error)
+
+    def _send_offered(
+        self, offered: Sequence[OfferedFile], uploads: ThreadPoolExecutor
+    ) -> list[tuple[OfferedFile, str]]:
+        """Offer, upload and publish; the files that were uploaded and not published, with what was said of them."""
         arrived: list[OfferedFile] = []
         wanted: list[tuple[OfferedFile, PresignedUrl]] = []
-        for file, answer in zip(offered, files.offer(offered), strict=True):
+        for file, answer in zip(offered, self._mirror.files.offer(offered), strict=True):
             if answer.error is not None:
                 self._fail(file.path, answer.error)
             elif answer.upload is None:
@@ -128,18 +138,16 @@ class Sender:
             else:
                 wanted.append((file, answer.upload))
         uploaded = [file for file in uploads.map(lambda pair: self._upload(*pair), wanted) if file is not None]
-        self._complete(uploaded, arrived)
+        return self._complete(uploaded, arrived)
 
-    def _complete(self, uploaded: Sequence[OfferedFile], arrived: Sequence[OfferedFile]) -> None:
-        """Publish what was uploaded, and note it with what had arrived already."""
+    def _complete(
+        self, uploaded: Sequence[OfferedFile], arrived: Sequence[OfferedFile]
+    ) -> list[tuple[OfferedFile, str]]:
+        """Publish what was uploaded, and note it with what had arrived already; what was refused, and why."""
         answers = self._mirror.files.complete(uploaded) if uploaded else ()
-        done = list(arrived)
-        for file, answer in zip(uploaded, answers, strict=True):
-            if answer.error is not None:
-                self._fail(file.path, answer.error)
-            else:
-                done.append(file)
-        self._arrived(done)
+        told = list(zip(uploaded, answers, strict=True))
+        self._arrived([*arrived, *(file for file, answer in told if answer.error is None)])
+        return [(file, answer.error) for file, answer in told if answer.error is not None]
 
     def _arrived(self, files: Sequence[OfferedFile]) -> None:
         mirror = self._mirror

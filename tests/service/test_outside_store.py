@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from noeira_tui import RemoteCatalog
+from noeira_tui.core.settings import Settings
+from noeira_tui.recordings.push import push
+from noeira_tui.service.comparing import Comparisons
 from noeira_tui.service.config import StoreKeys
+from noeira_tui.service.contents import Contents
+from noeira_tui.service.reserving import ReservedKeys
+from noeira_tui.service.sweeper import Sweeper
+from noeira_tui.service.tables import DoomedObject
+from tests.recordings.mirrors import new_box, new_project, on_service, tree
 from tests.support.plain_store import PlainStore, running_plain_store
-from tests.support.service_client import Caller, fetch, put
+from tests.support.service_client import Caller, facts, fetch, put
 from tests.support.service_fixture import OutsideStore, RunningService, running_service
+from tests.support.service_process import until
 
 
 @pytest.fixture
@@ -44,3 +56,108 @@ def test_a_store_that_ends_while_it_is_read_is_no_answer(call: Caller, plain: Pl
     plain.cut_answers = 0
     assert call.complete("walker-v1", data).status_code == 200
     assert fetch(call.get("/datasets/walker-v1").json()["download_url"]) == data
+
+
+def days(number: float) -> datetime:
+    return datetime.now(UTC) + timedelta(days=number)
+
+
+def test_a_push_sends_again_what_the_store_took_and_has_not(
+    tmp_path: Path, service: RunningService, plain: PlainStore
+) -> None:
+    source = tmp_path / "walker.h5"
+    source.write_bytes(b"w" * 300_000)
+    plain.short_puts = 1
+    with RemoteCatalog(
+        Settings.load(root=tmp_path, environ={**service.environ, "NOEIRA_STATE": str(tmp_path)})
+    ) as catalog:
+        pushed = catalog.push(source, name="walker")
+        assert (pushed.size_bytes, pushed.bytes_transferred) == (300_000, 600_000)
+        assert catalog.describe("walker-v1").size_bytes == 300_000
+    assert plain.asked.count("PUT") == 2
+
+
+def test_a_mirror_sends_again_what_the_store_took_and_has_not(
+    tmp_path: Path, service: RunningService, plain: PlainStore
+) -> None:
+    box = new_box(service, tmp_path / "box", new_project())
+    box.record()
+    plain.short_puts = 2
+    done = push(box.mirror())
+    assert not done.failed and plain.short_puts == 0
+    assert on_service(box) == tree(box.folder)
+
+
+def test_a_mirror_gives_up_on_a_store_that_keeps_half_of_everything(
+    tmp_path: Path, service: RunningService, plain: PlainStore
+) -> None:
+    box = new_box(service, tmp_path / "box", new_project())
+    box.record()
+    plain.short_puts = 10_000
+    done = push(box.mirror())
+    assert done.failed and "bytes, not" in done.failed[0].error
+    assert all(digest is None for digest in on_service(box, "working").values())
+
+
+def test_what_has_the_wrong_size_is_not_copied(call: Caller, plain: PlainStore) -> None:
+    put(call.register("walker")["upload_url"], b"other")
+    assert call.complete("walker-v1", b"announced").status_code == 422
+    assert "COPY" not in plain.asked
+
+
+def test_a_store_that_refuses_to_digest_copies_is_asked_once(call: Caller, plain: PlainStore) -> None:
+    plain.refuses_wishes = True
+    call.push("walker", b"one")
+    call.push("runner", b"two")
+    assert plain.asked.count("COPY") == 3
+    assert fetch(call.get("/datasets/runner-v1").json()["download_url"]) == b"two"
+
+
+def test_a_kill_before_publishing_leaves_no_copy_for_ever(
+    service: RunningService, call: Caller, plain: PlainStore
+) -> None:
+    """An outside store is not listed, so that a copy which nothing told of would stay."""
+    registered = call.register("walker")
+    put(registered["upload_url"], b"data")
+    keys = ReservedKeys(service.database, timedelta(days=7))
+    looked = Comparisons(service.store, keys.take).look_at_upload(
+        [registered["object_key"]], Contents(str(facts(b"data")["sha256"]), 4), None
+    )
+    copy = f"{service.bucket}/{looked.settled_key}"
+    assert plain.objects[copy] == b"data"
+    call.push("runner", b"runs")
+    sweeper = Sweeper(service.config, service.database, service.store)
+    sweeper.sweep(days(6))
+    assert copy in plain.objects
+    sweeper.sweep(days(8))
+    assert list(plain.objects.values()) == [b"runs"]
+    sweeper.sweep(days(99))
+    assert fetch(call.get("/datasets/runner-v1").json()["download_url"]) == b"runs"
+
+
+def test_what_a_removed_dataset_or_recording_had_uploaded_goes(
+    service: RunningService, call: Caller, plain: PlainStore
+) -> None:
+    put(call.register("walker")["upload_url"], b"pending")
+    recording = "/projects/p/datasets/d"
+    call.put("/projects/p")
+    call.put(recording, json={})
+    put(call.offer(recording, "data/a", b"pending too").json()["upload_url"], b"pending too")
+    call.push("runner", b"runs")
+    until(lambda: len(plain.objects) == 3, "the spare upload is removed")
+    for path in ("/datasets/walker-v1", recording):
+        assert call.delete(path).status_code == 204
+    sweeper = Sweeper(service.config, service.database, service.store)
+    sweeper.sweep(days(6))
+    assert len(plain.objects) == 3
+    sweeper.sweep(days(8))
+    assert list(plain.objects.values()) == [b"runs"]
+
+
+def test_keys_are_noted_in_growing_lots(service: RunningService) -> None:
+    keys = ReservedKeys(service.database, timedelta(days=7))
+    taken = [keys.take("a.mp4") for _ in range(20)]
+    assert len(set(taken)) == 20 and all(key.endswith(".mp4") for key in taken)
+    with service.database.read() as session:
+        noted = set(session.scalars(select(DoomedObject.object_key)))
+    assert set(taken) < noted and len(noted) == 1 + 2 + 4 + 8 + 16

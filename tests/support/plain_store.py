@@ -15,8 +15,7 @@ class PlainStore:
     """What it holds by path (`bucket/key`), the requests it got, and what it does wrong.
 
     `cut_answers` is how many GETs break off in the middle, `short_puts` how many PUTs are answered 200 with half of the
-    bytes kept. With `keeps_digests` it has the digest of what was copied with a wish for it; with `refuses_wishes` such
-    a copy is answered 501.
+    bytes kept. With `refuses_wishes` a copy that is to tell the digest is answered 501. It knows no multipart uploads.
     """
 
     port: int = 0
@@ -24,6 +23,7 @@ class PlainStore:
     asked: list[str] = field(default_factory=list)
     cut_answers: int = 0
     short_puts: int = 0
+    refuses_wishes: bool = False
 
     @property
     def endpoint(self) -> str:
@@ -64,12 +64,18 @@ def running_plain_store() -> Iterator[PlainStore]:
             source = self.headers.get("x-amz-copy-source")
             store.asked.append("PUT" if source is None else "COPY")
             if source is not None:
-                body = store.objects.get(unquote(source).strip("/"), b"")
+                if store.refuses_wishes and "x-amz-checksum-algorithm" in self.headers:
+                    self._done(501)
+                    return
+                body = store.objects[unquote(source).strip("/")]
             elif store.short_puts:
                 store.short_puts -= 1
                 body = body[: len(body) // 2]
             store.objects[self._key] = body
             self._done(200)
+
+        def do_POST(self) -> None:
+            self._done(501)
 
         def do_DELETE(self) -> None:
             store.asked.append("DELETE")

@@ -1,0 +1,102 @@
+"""Copies inside a store, on the stores that are at hand: whole and by parts, and what they tell of them."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from noeira_tui.service import storecopy
+from noeira_tui.service.presign import Signer
+from noeira_tui.service.store import ObjectStore, StoreError
+from tests.support.plain_store import running_plain_store
+from tests.support.service_minio import KEYS, Minio
+
+SIGNER = Signer(KEYS.access_key, KEYS.secret_key)
+DATA = secrets.token_bytes(11 * 2**20)
+
+
+@pytest.fixture(scope="module")
+def moto() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(params=["moto", "minio", "plain"])
+def store(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
+    if request.param == "plain":
+        with running_plain_store() as plain:
+            yield ObjectStore(plain.endpoint, "copies", SIGNER)
+        return
+    server = request.getfixturevalue(request.param)
+    store = ObjectStore(server.endpoint if isinstance(server, Minio) else server, "copies", SIGNER)
+    store.make_bucket()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storecopy, "WHOLE_UP_TO_BYTES", 5 * 2**20)
+
+
+@pytest.mark.parametrize("data", [b"", b"small", DATA])
+def test_a_copy_stays_what_it_was_when_its_source_changes(store: ObjectStore, data: bytes) -> None:
+    store.write("source", data)
+    assert store.settle("source", "copy") == "copy"
+    store.write("source", b"something else")
+    assert store.read("copy") == data
+    store.delete("source")
+    assert store.read("copy") == data
+
+
+@pytest.mark.usefixtures("by_parts")
+def test_a_large_copy_is_made_by_parts_where_the_store_knows_how(store: ObjectStore) -> None:
+    store.write("source", DATA)
+    store.settle("source", "copy")
+    store.write("source", b"something else")
+    assert store.read("copy") == DATA
+
+
+def test_nothing_is_settled_where_nothing_is_stored(store: ObjectStore) -> None:
+    assert store.settle("nothing", "copy-of-nothing") == "nothing"
+    assert store.head("copy-of-nothing") is None
+
+
+def test_a_copy_tells_its_digest_where_the_store_learns_it(moto: str) -> None:
+    store = ObjectStore(moto, "copies", SIGNER)
+    store.make_bucket()
+    store.write("source", b"data")
+    store.settle("source", "copy")
+    told = store.head("copy")
+    assert told is not None and told.sha256 == hashlib.sha256(b"data").hexdigest()
+    store.close()
+
+
+@pytest.mark.usefixtures("by_parts")
+def test_a_copy_by_parts_that_fails_leaves_no_parts(moto: str) -> None:
+    import boto3
+
+    store = ObjectStore(moto, "copies", SIGNER)
+    store.make_bucket()
+    with pytest.raises(StoreError):
+        storecopy.copy_inside(store, "vanished", "copy-of-it", 11 * 2**20)
+    client = boto3.client(
+        "s3",
+        endpoint_url=moto,
+        region_name="us-east-1",
+        aws_access_key_id=KEYS.access_key,
+        aws_secret_access_key=KEYS.secret_key,
+    )
+    assert not client.list_multipart_uploads(Bucket="copies").get("Uploads")
+    assert store.head("copy-of-it") is None
+    store.close()
