@@ -5,27 +5,16 @@ All three are `concurrent.futures` executors: the ingest does not know which it 
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.connection
-import multiprocessing.forkserver
-import multiprocessing.resource_tracker
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from noeira_tui.core.errors import ConfigError, UnreachableError
+from noeira_tui.episodes.processes import ProcessPool, WithThisProcess, children_of_ours, cores
 
 READING_THREADS = 4
 """Parts of a remote dataset that are read at the same time in this process, so that nobody waits for the network."""
-_MOST_PROCESSES = 8
-"""Processes that are started without being asked for; a box that trains has other work for its cores."""
-CANNOT_START = (BrokenExecutor, RuntimeError, EOFError, OSError)
-"""What an executor raises for a task that it has no process for."""
-_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _RETRIES = 3
 _CONNECT_S = 10.0
 _UNKNOWN_SLOTS = 16
@@ -61,31 +50,17 @@ class Engine:
         return True
 
 
-def cores() -> int:
-    """How many processes can compute at the same time here, 8 at most; 1 where a process may not have others."""
-    if multiprocessing.current_process().daemon:
-        return 1
-    try:
-        multiprocessing.get_context().Lock()
-    except (ImportError, OSError):
-        # No shared memory, as in some containers.
-        return 1
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(allowed, _MOST_PROCESSES)
-
-
 @contextmanager
 def engine_for(
     workers: int | None,
     scheduler: str | None,
     *,
     threads: int = READING_THREADS,
-    at_once: bool = False,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Engine]:
     """The engine of a call: the cluster at `scheduler`, else `workers` processes, else `threads` of this process.
 
-    Processes are started `at_once`, else with the first task. `say` hears of a cluster that has no workers yet.
+    `say` hears of a cluster that has no workers yet.
 
     Raises ConfigError, and UnreachableError when the cluster does not answer.
     """
@@ -93,7 +68,7 @@ def engine_for(
         with _cluster(scheduler, workers, say) as engine:
             yield engine
     elif workers is not None and workers > 1:
-        with _processes(workers, at_once) as engine:
+        with _ending(lambda: ProcessPool(workers), workers) as engine:
             yield engine
     else:
         pool = ThreadPoolExecutor(threads, "ingest")
@@ -104,70 +79,28 @@ def engine_for(
 
 
 @contextmanager
-def _processes(workers: int, at_once: bool) -> Iterator[Engine]:
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        # The libraries are imported once, in the server that the workers are forked from.
-        context.set_forkserver_preload(["noeira_tui.episodes.preload"])
-    before = set(multiprocessing.active_children())
-    kept = {name: os.environ.get(name) for name in _BLAS}
-    # A process scores an episode on one core; the cores are for the other processes.
-    os.environ.update({name: "1" for name in _BLAS if not kept[name]})
-
-    def pool() -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
-
-    if "forkserver" in methods:
-        _start_server()
-    engine = Engine(pool(), workers, again=pool)
-    if at_once:
-        # Starting one waits until it is up: meanwhile the caller imports what it needs itself.
-        threading.Thread(target=_start, args=(engine.executor, workers), daemon=True, name="workers-start").start()
-    try:
+def whole_box(*, at_once: bool) -> Iterator[Engine]:
+    """The engine of every core: this process and others, which are started `at_once`, else with the first task."""
+    others = max(cores() - 1, 1)
+    with _ending(lambda: WithThisProcess(others), others + 1) as engine:
+        if at_once and isinstance(engine.executor, WithThisProcess):
+            engine.executor.start()
         yield engine
-    except BaseException:
-        engine.executor.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - before:
-            child.terminate()
-        raise
-    finally:
-        for name, value in kept.items():
-            if value is None:
-                os.environ.pop(name, None)
-        engine.executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _start_server() -> None:
-    """Start what the workers are forked from. A Ctrl-C in the terminal is this process's to hear, and none of theirs:
-    a signal that is blocked here stays so in them."""
-    # Starting this one takes the block off again.
-    multiprocessing.resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+@contextmanager
+def _ending(make: Callable[[], Executor], slots: int) -> Iterator[Engine]:
+    """An engine of processes, which end with it."""
+    engine = Engine(make(), slots, again=make)
     try:
-        multiprocessing.forkserver.ensure_running()
+        with children_of_ours():
+            try:
+                yield engine
+            except BaseException:
+                engine.executor.shutdown(wait=False, cancel_futures=True)
+                raise
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _start(pool: Executor, workers: int) -> None:
-    """Have a pool start its processes. Where that fails, the first task tells."""
-    with suppress(*CANNOT_START):
-        for _ in range(workers):
-            pool.submit(int)
-
-
-def _end_with_parent() -> None:
-    """A worker does not outlive the ingest, however that ends: nobody would read what it gives."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-
-    def watch() -> None:
-        multiprocessing.connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+        engine.executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager

@@ -9,16 +9,17 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 
 from noeira_tui.core.errors import CancelledError, NoeiraError
 from noeira_tui.core.progress import CancelToken, Progress
 from noeira_tui.datasets.source import Resolvers, scheme_of
 from noeira_tui.episodes.commits import Commits
 from noeira_tui.episodes.dataset import DatasetRun, Task, is_large, may_be_current, open_run
-from noeira_tui.episodes.engine import CANNOT_START, READING_THREADS, Engine, cores, engine_for
+from noeira_tui.episodes.engine import READING_THREADS, Engine, engine_for, whole_box
 from noeira_tui.episodes.facts import Ingested, IngestFailure
 from noeira_tui.episodes.place import open_place
+from noeira_tui.episodes.processes import CANNOT_START, cores
 from noeira_tui.episodes.tables import make_catalog
 from noeira_tui.episodes.work import PartOutcome
 
@@ -55,14 +56,24 @@ def ingest(
         if executor is not None:
             engine = Engine.around(executor)
         else:
-            # A disk needs no waiting for: more threads would only be in each other's way.
-            is_near = all(scheme_of(uri) in {None, "file"} for uri in uris)
-            threads = 1 if is_near else READING_THREADS
-            at_once = False
-            if is_near and is_alone and workers is None and scheduler is None and is_large(uris):
-                workers, at_once = cores(), not may_be_current(uris, open_place(catalog))
-            engine = stack.enter_context(engine_for(workers, scheduler, threads=threads, at_once=at_once, say=say))
+            engine = stack.enter_context(_engine(uris, catalog, workers, scheduler, is_alone, say))
         return work.run(tuple(dict.fromkeys(_plain(uri) for uri in uris)), catalog, engine)
+
+
+def _engine(
+    uris: Sequence[str],
+    catalog: str,
+    workers: int | None,
+    scheduler: str | None,
+    is_alone: bool,
+    say: Callable[[str], None],
+) -> AbstractContextManager[Engine]:
+    """The engine for what nobody gave an executor for."""
+    is_near = all(scheme_of(uri) in {None, "file"} for uri in uris)
+    if is_alone and is_near and workers is None and scheduler is None and cores() > 1 and is_large(uris):
+        return whole_box(at_once=not may_be_current(uris, open_place(catalog)))
+    # A disk needs no waiting for: more threads would only be in each other's way.
+    return engine_for(workers, scheduler, threads=1 if is_near else READING_THREADS, say=say)
 
 
 def _plain(uri: str) -> str:

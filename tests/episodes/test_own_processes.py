@@ -6,7 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from noeira_tui.episodes import engine as engine_module
 from noeira_tui.episodes import ingest as ingest_module
 from noeira_tui.episodes.engine import Engine
 from noeira_tui.episodes.ingest import ingest
+from noeira_tui.episodes.processes import WithThisProcess, children_of_ours
 from tests.episodes.test_engines import comparable, counted, session_of
 from tests.support.episodes_build import takes, write_v3
 from tests.support.waiting import until
@@ -28,41 +33,72 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def engines(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, bool]]:
-    """The processes that each ingest asked for, and whether to be started at once; this box has two cores."""
-    asked: list[tuple[int | None, bool]] = []
-    real = engine_module.engine_for
+def started(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each ingest that took the whole box, whether it started its processes at once; this box has two cores."""
+    asked: list[bool] = []
+    real = engine_module.whole_box
 
-    def engine_for(workers: int | None, scheduler: str | None, *, at_once: bool = False, **more: Any) -> Any:
-        asked.append((workers, at_once))
-        return real(workers, scheduler, at_once=at_once, **more)
+    def whole_box(*, at_once: bool) -> AbstractContextManager[Engine]:
+        asked.append(at_once)
+        return real(at_once=at_once)
 
-    monkeypatch.setattr(ingest_module, "engine_for", engine_for)
+    monkeypatch.setattr(ingest_module, "whole_box", whole_box)
     monkeypatch.setattr(ingest_module, "cores", lambda: 2)
+    monkeypatch.setattr(engine_module, "cores", lambda: 2)
     monkeypatch.setattr(dataset_module, "_LEAST_PART", 100)
     return asked
 
 
-def test_a_large_dataset_is_scored_by_a_process_for_every_core(
-    dataset: str, tmp_path: Path, engines: list[tuple[int | None, bool]], monkeypatch: pytest.MonkeyPatch
+def test_a_large_dataset_is_scored_by_this_process_and_others(
+    dataset: str, tmp_path: Path, started: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dataset_module, "_LARGE", 1_000)
     there, here = tmp_path / "there", tmp_path / "here"
     assert counted(ingest([dataset], catalog=str(there), is_alone=True)) == (20, 0, 0)
+    assert started == [True]
+    # Neither where the call shares its process, nor where it says how many.
     assert counted(ingest([dataset], catalog=str(here))) == (20, 0, 0)
+    assert counted(ingest([dataset], catalog=str(here), is_alone=True, workers=1)) == (0, 20, 0)
+    assert started == [True]
     assert comparable(there) == comparable(here)
     # Where there may be nothing to do, nothing is started before there is.
     assert counted(ingest([dataset], catalog=str(there), is_alone=True)) == (0, 20, 0)
-    assert counted(ingest([dataset], catalog=str(there), is_alone=True, workers=1)) == (0, 20, 0)
-    assert engines == [(2, True), (None, False), (2, False), (1, False)]
+    assert started == [True, False]
 
 
-def test_a_small_or_unreadable_dataset_needs_no_processes(
-    dataset: str, tmp_path: Path, engines: list[tuple[int | None, bool]]
-) -> None:
+def test_a_small_or_unreadable_dataset_needs_no_processes(dataset: str, tmp_path: Path, started: list[bool]) -> None:
     assert counted(ingest([dataset], catalog=str(tmp_path), is_alone=True)) == (20, 0, 0)
     assert counted(ingest([str(tmp_path / "none")], catalog=str(tmp_path), is_alone=True)) == (0, 0, 1)
-    assert engines == [(None, False), (None, False)]
+    assert started == []
+
+
+def test_both_this_process_and_the_other_work() -> None:
+    with children_of_ours(), WithThisProcess(1) as pool:
+        gate = [pool.submit(process_and_wait, 0.05) for _ in range(20)]
+        assert len({future.result(timeout=60) for future in gate}) == 2
+
+
+def process_and_wait(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_a_process_that_is_killed_is_replaced(
+    dataset: str, tmp_path: Path, started: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_module, "_LARGE", 1_000)
+    before = set(active_children())
+
+    def kill() -> None:
+        until(lambda: set(active_children()) - before, deadline_s=60)
+        for child in set(active_children()) - before:
+            child.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    outcome = ingest([dataset], catalog=str(tmp_path), is_alone=True)
+    killer.join()
+    assert counted(outcome) == (20, 0, 0)
 
 
 class _Refusing(Executor):
