@@ -97,7 +97,7 @@ class Footer:
 
     def only(self, groups: Sequence[int]) -> Footer:
         """The same file as if it had no other row groups, which are numbered from 0 then."""
-        if len(groups) == len(self.facts.rows):
+        if list(groups) == list(range(len(self.facts.rows))):
             return self
         data = self.of(groups)[len(MAGIC) :]
         return Footer(Piece(data, self.total - len(data), self.total), self.total)

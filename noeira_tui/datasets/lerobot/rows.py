@@ -4,7 +4,7 @@ order, whichever files an episode's rows are in."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from noeira_tui.core.errors import DatasetFileError
@@ -51,6 +51,14 @@ class FilePiece:
     groups: tuple[Group, ...] | None = None
     footer: Footer | None = field(default=None, repr=False)
     only: int | None = None
+
+    def __reduce__(self) -> tuple[type[FilePiece], tuple[str, tuple[Group, ...] | None, Footer | None, int | None]]:
+        """Another process is sent no more of the footer than the row groups it is to read."""
+        groups, footer = self.groups, self.footer
+        if groups is not None and footer is not None:
+            footer = footer.only([group.number for group in groups])
+            groups = tuple(replace(group, number=number) for number, group in enumerate(groups))
+        return FilePiece, (self.path, groups, footer, self.only)
 
 
 @dataclass(frozen=True)
