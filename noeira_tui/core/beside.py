@@ -20,7 +20,7 @@ from typing import Self, TypeVar, cast
 
 from noeira_tui.core.besidechild import Answer, Ask, Said, Stop
 from noeira_tui.core.childenv import child_environment
-from noeira_tui.core.errors import BesideError, CancelledError
+from noeira_tui.core.errors import BesideError, CancelledError, NoeiraError
 from noeira_tui.core.progress import CancelToken
 
 T = TypeVar("T")
@@ -72,8 +72,9 @@ class Beside:
                 process.stop(question)
                 cancel.check()
             if until is not None and time.monotonic() >= until:
-                process.end()
-                raise BesideError(f"the process that reads gave no answer for {timeout_s:g} s")
+                late = BesideError(f"the process that reads gave no answer for {timeout_s:g} s")
+                process.end(late)
+                raise late
         return cast("T", question.result())
 
     def ask(self, function: Callable[..., T], *arguments: object, then: Callable[[T], None]) -> None:
@@ -82,13 +83,19 @@ class Beside:
         if process is not None and not process.has_ended:
             process.ask(function, arguments, then=cast("Callable[[object], None]", then))
 
+    def give_up(self, why: str) -> None:
+        """End the process as one that is stuck; whoever waits for it hears why. The next question starts another."""
+        process = self._process
+        if process is not None:
+            process.end(BesideError(why))
+
     def close(self) -> None:
         """End the process; what still waits for it is cancelled. Returns at once, and may be called twice."""
         with self._lock:
             self._closed = True
             process, self._process = self._process, None
         if process is not None:
-            process.end(wanted=True)
+            process.end(_cancelled())
 
     def __enter__(self) -> Self:
         return self
@@ -138,8 +145,7 @@ class _Process:
         self._waiting: dict[int, _Question] = {}
         self._number = 0
         self._ended = False
-        self._wanted = False
-        self._dying = False
+        self._error: NoeiraError | None = None
         self._socket, theirs = socket.socketpair()
         try:
             self._process = subprocess.Popen(
@@ -161,7 +167,7 @@ class _Process:
 
     @property
     def has_ended(self) -> bool:
-        return self._ended or self._dying
+        return self._ended or self._error is not None
 
     def ask(
         self,
@@ -187,10 +193,9 @@ class _Process:
             self._waiting.pop(question.number, None)
         self._send(Stop(question.number))
 
-    def end(self, *, wanted: bool = False) -> None:
-        """End it now, whatever it does; from here on nobody asks it any more."""
-        self._wanted = self._wanted or wanted
-        self._dying = True
+    def end(self, error: NoeiraError) -> None:
+        """End it now, whatever it does; from here on nobody asks it, and those who wait hear of this error."""
+        self._error = self._error or error
         self._process.kill()
 
     def _send(self, message: object) -> None:
@@ -234,8 +239,8 @@ class _Process:
         for question in waiting.values():
             question.take(Answer(question.number, error=self._why()))
 
-    def _why(self) -> BesideError | CancelledError:
-        return _cancelled() if self._wanted else _ended(self._process.returncode)
+    def _why(self) -> NoeiraError:
+        return self._error or _ended(self._process.returncode)
 
 
 def _next(stream: object) -> object:

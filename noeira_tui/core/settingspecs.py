@@ -33,6 +33,10 @@ class Source(StrEnum):
     DEFAULT = "default"
 
 
+def no_refusal(text: str) -> None:
+    """Any text will do. By name, so that settings can be sent to another process."""
+
+
 @dataclass(frozen=True)
 class SettingSpec:
     """One setting: its name, what it is for, and whether its value must never be shown.
@@ -45,7 +49,7 @@ class SettingSpec:
     meaning: str
     secret: bool = False
     default: str = ""
-    refusal: Callable[[str], str | None] = lambda value: None
+    refusal: Callable[[str], str | None] = no_refusal
 
     @property
     def file_key(self) -> str:

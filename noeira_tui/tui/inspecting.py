@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from textual.message import Message
 
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from noeira_tui.datasets.facts import Series
     from noeira_tui.datasets.inspector import Inspector
     from noeira_tui.datasets.store import Cost
+    from noeira_tui.overview.inspectorbeside import InspectorBeside
 
 T = TypeVar("T")
 Say = Callable[[str], None]
-Opened = Callable[[Say], "Inspector"]
+Looks: TypeAlias = "Inspector | InspectorBeside"
+"""What looks into a dataset, here or in another process."""
+
+Opened = Callable[[Say], "Looks"]
 """Makes the inspector of an address, which says beforehand what it has to download whole. Called in a thread: it may
 import and raise NoeiraError."""
 
@@ -63,7 +67,7 @@ class Reads:
         self._open = opened
         self._changed = changed
         self._lock = threading.Lock()
-        self._inspector: Inspector | None = None
+        self._inspector: Looks | None = None
         self._closed = False
         self._running: dict[Lane, CancelToken] = {}
         self._began: dict[Lane, float] = {}
@@ -86,7 +90,7 @@ class Reads:
     def ask(
         self,
         lane: Lane,
-        work: Callable[[Inspector, CancelToken], T],
+        work: Callable[[Looks, CancelToken], T],
         then: Callable[[T], None],
         otherwise: Callable[[NoeiraError], None],
     ) -> None:
@@ -136,7 +140,7 @@ class Reads:
         if inspector is not None:
             threading.Thread(target=inspector.close, name="noeira-close", daemon=True).start()
 
-    def _opened(self) -> Inspector:
+    def _opened(self) -> Looks:
         with self._lock:
             if self._inspector is None:
                 self._inspector = self._open(self._say)
@@ -160,13 +164,12 @@ class Reads:
 
 
 def opener(uri: str, settings: Settings) -> Opened:
-    """Opens an address with this box's settings; the readers are imported then."""
+    """Opens an address with this box's settings, in a process of its own: what it takes to read it goes with that."""
 
-    def make(say: Say) -> Inspector:
-        from noeira_tui.datasets.inspector import Inspector
-        from noeira_tui.jobs.addresses import resolvers
+    def make(say: Say) -> Looks:
+        from noeira_tui.overview.inspectorbeside import InspectorBeside
 
-        return Inspector(uri, resolvers=resolvers(settings), say=say)
+        return InspectorBeside(uri, settings, say=say)
 
     return make
 

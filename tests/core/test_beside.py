@@ -89,6 +89,18 @@ def test_its_end_is_told_in_words_and_the_next_question_starts_another(number: i
             beside.call(beside_work.leave)
 
 
+def test_one_that_is_given_up_says_why_and_the_next_question_starts_another(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    with Beside() as beside:
+        watching = threading.Thread(target=lambda: until(started.exists) and beside.give_up("it is stuck"))
+        watching.start()
+        with pytest.raises(BesideError) as stuck:
+            beside.call(beside_work.hang, started)
+        assert (stuck.value.message, stuck.value.why) == ("It is stuck.", "it is stuck")
+        assert beside.call(beside_work.double, 2) == 4
+        watching.join()
+
+
 def test_no_answer_in_time_ends_it(tmp_path: Path) -> None:
     with Beside() as beside:
         pid = beside.call(beside_work.where)[0]

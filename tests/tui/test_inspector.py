@@ -274,8 +274,11 @@ async def test_a_camera_and_a_moment_are_chosen_by_keys(made: Path) -> None:
         assert looking.is_open, "escape hides the frame before it leaves"
 
 
-async def test_a_frame_without_its_decoder_says_what_to_install(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "av", None)
+async def test_a_frame_without_its_decoder_says_what_to_install(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "av.py").write_text("raise ModuleNotFoundError('No module named av', name='av')", "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     async with inspecting(made / "small") as looking:
         await looking.go_to(Section.EPISODES)
         await looking.press("f")

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 
 from noeira_tui.tui import inspector_lines
 from noeira_tui.tui.action import bindings_of
-from noeira_tui.tui.inspecting import Lane, Opened, QualityOf, Reads, Said
+from noeira_tui.tui.inspecting import Lane, Looks, Opened, QualityOf, Reads, Said
 from noeira_tui.tui.inspector_actions import INSPECTOR, Inspecting, Section
 from noeira_tui.tui.inspector_judging import InspectorJudging
 from noeira_tui.tui.rows import Place
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from noeira_tui.core.errors import NoeiraError
     from noeira_tui.core.progress import CancelToken
     from noeira_tui.datasets.facts import DatasetInfo, Episodes, FeatureStats, Histogram, Problem
-    from noeira_tui.datasets.inspector import Inspector
     from noeira_tui.tui.curation import Curation
     from noeira_tui.tui.glyphs import Glyphs
 
@@ -128,7 +127,7 @@ class InspectorScreen(Page):
     def read_summary(self) -> None:
         """Read the metadata, and what the section needs."""
 
-        def work(inspector: Inspector, cancel: CancelToken) -> DatasetInfo:
+        def work(inspector: Looks, cancel: CancelToken) -> DatasetInfo:
             return inspector.summary(cancel)
 
         def done(info: DatasetInfo) -> None:
@@ -163,16 +162,22 @@ class InspectorScreen(Page):
         self.paint()
 
     def check_deeply(self) -> None:
-        """Compare rows and videos with the episode table."""
+        """Compare rows and videos with the episode table; the episodes have more problems afterwards."""
+        has_table = self.table is not None
 
-        def done(found: tuple[Problem, ...]) -> None:
+        def work(inspector: Looks, cancel: CancelToken) -> tuple[tuple[Problem, ...], Episodes | None]:
+            return inspector.deepen(cancel), inspector.episodes(cancel) if has_table else None
+
+        def done(result: tuple[tuple[Problem, ...], Episodes | None]) -> None:
+            found, table = result
             self.problems, self.checked = found, True
+            self.table = self.table if table is None else table
             self.tell(f"Rows and videos: {len(found) or 'no'} problem{'' if len(found) == 1 else 's'} in all.")
             self.paint()
 
-        self._ask(Lane.DEEP, lambda inspector, cancel: inspector.deepen(cancel), done)
+        self._ask(Lane.DEEP, work, done)
 
-    def _ask(self, lane: Lane, work: Callable[[Inspector, CancelToken], T], then: Callable[[T], None]) -> None:
+    def _ask(self, lane: Lane, work: Callable[[Looks, CancelToken], T], then: Callable[[T], None]) -> None:
         self.failures.pop(lane, None)
         self.reads.ask(lane, work, then, partial(self._failed, lane))
         self.paint()
@@ -335,7 +340,7 @@ def row_of(table: Episodes, index: int) -> int:
     return 0
 
 
-def _read_table(inspector: Inspector, cancel: CancelToken) -> tuple[Episodes, Histogram, tuple[Problem, ...]]:
+def _read_table(inspector: Looks, cancel: CancelToken) -> tuple[Episodes, Histogram, tuple[Problem, ...]]:
     episodes = inspector.episodes(cancel)
     lengths = episodes.lengths
     # No narrower than a frame.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from noeira_tui.tui import canvas, inspector_lines
-from noeira_tui.tui.inspecting import Lane, QualityOf
+from noeira_tui.tui.inspecting import Lane, Looks, QualityOf
 from noeira_tui.tui.text import Line, Piece, clean, wrap_line
 from noeira_tui.tui.widgets.episode_view import BESIDE_FROM, EpisodeView, Shown
 from noeira_tui.tui.widgets.painted import title_content
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from noeira_tui.core.errors import NoeiraError
     from noeira_tui.core.progress import CancelToken
     from noeira_tui.datasets.facts import Camera, Episode, Picture, Series
-    from noeira_tui.datasets.inspector import Inspector
     from noeira_tui.tui.screens.inspector import InspectorScreen
 
 PLOT_AFTER_S = 0.1
@@ -104,7 +103,7 @@ class EpisodeLook:
         self.failures.pop(Lane.PLOT, None)
         uri = screen.uri
 
-        def work(inspector: Inspector, cancel: CancelToken) -> tuple[Series, Quality]:
+        def work(inspector: Looks, cancel: CancelToken) -> tuple[Series, Quality]:
             series = inspector.series(episode.index, cancel)
             return series, None if quality_of is None else quality_of(uri, series)
 
@@ -145,7 +144,7 @@ class EpisodeLook:
         self.failures.pop(Lane.FRAME, None)
         camera, at_s = self.cameras[self.camera], self.at_s
 
-        def work(inspector: Inspector, cancel: CancelToken) -> Picture:
+        def work(inspector: Looks, cancel: CancelToken) -> Picture:
             return inspector.picture(episode.index, camera.name, at_s, cancel)
 
         def done(picture: Picture) -> None:
