@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.binding import Binding
 
+from noeira_tui.tui.keys import shown_key, with_keys
 from noeira_tui.tui.rows import Place, Row
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Situation:
     the highlighted thing, None when it has nothing against it or was not asked yet. `packs_to_fetch` counts packs that
     are declared and not whole here; `doing` is what the app itself does beside what it shows, such as `verifying`, and
     `does_it_here` tells that it was begun in this list. `can_go_back` and `can_go_forward` are of what was visited.
+    `own_keys` are the user's, by actions' ids, as people write them.
     """
 
     place: Place
@@ -65,6 +67,11 @@ class Situation:
     does_it_here: bool = False
     can_go_back: bool = False
     can_go_forward: bool = False
+    own_keys: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def key(self, action_id: str) -> str:
+        """The key of an action, as a reason names it."""
+        return shown_key(action_id, self.own_keys)
 
 
 Reason = Callable[[Situation], str | None]
@@ -75,6 +82,7 @@ S = TypeVar("S", bound=Situation)
 class Action:
     """One thing a user can do. `footer` orders it in the footer, None when it is not shown there.
 
+    `help` and `elsewhere` name other actions' keys by their ids in braces.
     `harmless` tells when even a read-only app may do what is a danger otherwise.
     """
 
@@ -96,7 +104,7 @@ class Action:
         if situation.read_only and self.danger is not Danger.NONE and not spared:
             return "This app was opened read-only."
         if situation.place not in self.places:
-            return self.elsewhere
+            return with_keys(self.elsewhere, situation.own_keys)
         return self.reason(situation) if self.reason is not None else None
 
     @property

@@ -13,6 +13,7 @@ from textual.binding import Binding
 
 from noeira_tui.tui import reasons
 from noeira_tui.tui.action import LISTS, Action, Danger, Group, Reason, Situation, bindings_of, key_label
+from noeira_tui.tui.keys import with_keys
 from noeira_tui.tui.page_actions import PAGES
 from noeira_tui.tui.rows import Place
 
@@ -37,11 +38,11 @@ _SENDABLE = frozenset({Place.PROJECTS, Place.CATALOG})
 _PROJECTS = frozenset({Place.PROJECTS})
 _PACKS = frozenset({Place.PACKS})
 _DIALOG = frozenset({Place.DIALOG})
-_GO_TO_PANES = "This works on recordings, datasets and asset packs: press 1, 2 or 3."
-_GO_TO_SENDABLE = "This works on recordings and datasets of the catalog: press 1 or 2."
-_GO_TO_PROJECTS = "This works on recordings: press 1."
-_ONLY_FOLDED = "Only a project's recordings are folded away: press 1."
-_GO_TO_PACKS = "This works on asset packs: press 3."
+_GO_TO_PANES = "This works on recordings, datasets and asset packs: press {projects}, {catalog} or {packs}."
+_GO_TO_SENDABLE = "This works on recordings and datasets of the catalog: press {projects} or {catalog}."
+_GO_TO_PROJECTS = "This works on recordings: press {projects}."
+_ONLY_FOLDED = "Only a project's recordings are folded away: press {projects}."
+_GO_TO_PACKS = "This works on asset packs: press {packs}."
 
 ACTIONS: tuple[Action, ...] = (
     Action(
@@ -131,9 +132,16 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def keyed(app: object, actions: Iterable[Action]) -> tuple[Action, ...]:
-    """Actions with the keys they have in an app: the user's own, where there are any."""
+    """Actions with the keys they have in an app, the user's own where there are any; their help names those too."""
     own: Mapping[str, tuple[str, ...]] = getattr(app, "own_keys", {})
-    return tuple(replace(action, keys=own[action.id]) if action.id in own else action for action in actions)
+    shown = {action_id: key_label(keys[0]) for action_id, keys in own.items()}
+    return tuple(_keyed(action, own, shown) for action in actions)
+
+
+def _keyed(action: Action, own: Mapping[str, tuple[str, ...]], shown: Mapping[str, str]) -> Action:
+    if action.id not in own and "{" not in action.help:
+        return action
+    return replace(action, keys=own.get(action.id, action.keys), help=with_keys(action.help, shown))
 
 
 def key_of(app: object, action_id: str) -> str:

@@ -16,10 +16,11 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter, NoColor
 
 from noeira_tui.tui.action import key_label
+from noeira_tui.tui.actions import key_of
 from noeira_tui.tui.board import Board
 from noeira_tui.tui.glyphs import Glyphs, glyphs_for
 from noeira_tui.tui.ports import BoxLike
-from noeira_tui.tui.screens.main import LIST_BELOW, TABS_BELOW, MainScreen
+from noeira_tui.tui.screens.main import LIST_BELOW, TABS_BELOW, WIDE_FROM, MainScreen
 from noeira_tui.tui.screens.painter import SHORT_FROM, TALL_FROM
 from noeira_tui.tui.styles import style_sheet
 from noeira_tui.tui.themes import DARK, LIGHT, look_variables
@@ -38,7 +39,7 @@ class NoeiraApp(App[None]):
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [style_sheet("app.tcss"), style_sheet("main.tcss")]
     # Textual declares these with an odd type that a ClassVar cannot override.
-    HORIZONTAL_BREAKPOINTS = [(0, "-list"), (LIST_BELOW, "-tabs"), (TABS_BELOW, "-panes")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-list"), (LIST_BELOW, "-tabs"), (TABS_BELOW, "-panes"), (WIDE_FROM, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SHORT_FROM, "-short"), (TALL_FROM, "-tall")]  # noqa: RUF012
     TITLE = "noeira"
     ENABLE_COMMAND_PALETTE = False
@@ -90,7 +91,7 @@ class NoeiraApp(App[None]):
 
     def on_ready(self) -> None:
         if self._unknown_theme is not None:
-            told = f"There is no theme {self._unknown_theme}. Choose one: ctrl+p, theme."
+            told = f"There is no theme {self._unknown_theme}. Choose one: {key_of(self, 'palette')}, theme."
             self.main_screen.tell(told, severity="warning")
         if self._asks_for_service:
             self.main_screen.act("service")
@@ -138,7 +139,7 @@ class NoeiraApp(App[None]):
         self.main_screen.act("quit")
 
     def action_leave_hint(self) -> None:
-        self.main_screen.tell("q leaves the app; jobs go on without it.")
+        self.main_screen.tell(f"{key_of(self, 'quit')} leaves the app; jobs go on without it.")
 
     @property
     def main_screen(self) -> MainScreen:

@@ -242,7 +242,8 @@ class Board:
         for place in PANES:
             rows = self.rows(place)
             count = sum(self.census(place).values())
-            found.append(Row(f"heading:{place}", place, f"{TITLES[place]} {self.glyphs.dot} {count}", subject=None))
+            title = f"{self.glyphs.key(place.value)} {TITLES[place]} {self.glyphs.dot} {count}"
+            found.append(Row(f"heading:{place}", place, title, subject=None))
             found += rows
         return tuple(found)
 

@@ -145,10 +145,13 @@ class Freeing:
 
     def _ask_jobs(self, old: OldJobs) -> None:
         if not old.ids:
-            self._screen.tell("There are no old jobs. Failed ones are kept for r.")
+            self._screen.tell(
+                f"There are no old jobs. Failed ones are kept for {self._screen.board.glyphs.key('retry')}."
+            )
             return
         lines = [
-            "Jobs that are done or were cancelled, with their logs. What they moved stays; failed jobs are kept for r."
+            "Jobs that are done or were cancelled, with their logs. What they moved stays; failed jobs are kept for "
+            f"{self._screen.board.glyphs.key('retry')}."
         ]
 
         def forget() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from noeira_tui.core.states import LOOKS, State
+from noeira_tui.tui.keys import shown_key
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,7 @@ class Glyphs:
 
     def key(self, action_id: str) -> str:
         """The first key of an action as people write it, the user's own where there is one: what a hint names."""
-        from noeira_tui.tui import actions, inspector_actions
-
-        own = self.own_keys.get(action_id)
-        if own is not None:
-            return own
-        action = actions.BY_ID.get(action_id) or inspector_actions.BY_ID[action_id]
-        return actions.key_label(action.keys[0])
+        return shown_key(action_id, self.own_keys)
 
     def state(self, state: State) -> str:
         """The symbol of a state."""

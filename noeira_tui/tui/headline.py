@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _COUNTED = (State.MISSING, State.INVALID, State.DIVERGED, State.STALE, State.PARTIAL, State.RECORDING, State.UNKNOWN)
 """States that a title counts, worst first; at most two are named."""
 
-TITLES = {Place.PROJECTS: "1 Projects", Place.CATALOG: "2 Catalog", Place.PACKS: "3 Packs", Place.JOBS: "4 Jobs"}
+TITLES = {Place.PROJECTS: "Projects", Place.CATALOG: "Catalog", Place.PACKS: "Packs", Place.JOBS: "Jobs"}
 
 
 def header(
@@ -94,8 +94,10 @@ def title(
 
     `census` says how many rows there are of each state; `extra` is said instead of their number.
     """
-    number, name = TITLES[place].split(" ", 1)
-    pieces: list[Piece] = [(number, "accent" if active else "faint"), (f" {name}", "strong" if active else "quiet")]
+    pieces: list[Piece] = [
+        (glyphs.key(place.value), "accent" if active else "faint"),
+        (f" {TITLES[place]}", "strong" if active else "quiet"),
+    ]
     sep: Piece = (" ", "") if style.brief else (f" {glyphs.dot} ", "faint")
     number_of = sum(census.values())
     total = extra or (f"{number_of:,}" if number_of else "")
@@ -115,7 +117,7 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int, problem: st
     """
     if overview is None and problem:
         return ((f" {glyphs.warn} Whether it is safe to destroy is not known", "trouble"), (" ", "")), (
-            ("R", "accent"), (" looks again ", "quiet"),
+            (glyphs.key("refresh"), "accent"), (" looks again ", "quiet"),
         )  # fmt: skip
     if overview is None:
         return ((f" Looking{glyphs.ellipsis}", "quiet"),), ()
@@ -174,7 +176,11 @@ def banner(view: ServiceView, now: float, glyphs: Glyphs, *, brief: bool = False
     if brief:
         trouble = _trouble(view, glyphs)
         age = "" if view.answer_at is None else f", as of {figures.ago(view.answer_at, now)}"
-        key, does = ("R", " asks again") if trouble == _OFFLINE else ("S", " gives another key")
+        key, does = (
+            (glyphs.key("refresh"), " asks again")
+            if trouble == _OFFLINE
+            else (glyphs.key("service"), " gives another key")
+        )
         return (
             (
                 (f"{glyphs.warn} {trouble}{age}", "trouble"),
@@ -186,9 +192,13 @@ def banner(view: ServiceView, now: float, glyphs: Glyphs, *, brief: bool = False
     error = clean((view.error or "no answer").rstrip("."), glyphs)
     trouble = _trouble(view, glyphs)
     hint: tuple[Line, ...] = (((clean(view.hint, glyphs), "faint"),),) if view.hint else ()
+    service = (glyphs.key("service"), "accent")
     if trouble != _OFFLINE:
         # It answered, and will not answer otherwise to this address and key.
-        hint = (*hint, (("S", "accent"), (" gives another key or address", "quiet")))
+        hint = (*hint, (service, (" gives another key or address", "quiet")))
+    else:
+        again = ((glyphs.key("refresh"), "accent"), (" asks again, ", "quiet"))
+        hint = (*hint, (*again, service, (" gives another address or starts a service here", "quiet")))
     if view.answer_at is None:
         return (((f"{glyphs.warn} {trouble}: ", "trouble"), (error, "quiet")), *hint)
     age = f", as of {figures.ago(view.answer_at, now)}"
@@ -233,7 +243,7 @@ def empty(
     if needle:
         return (
             (("Nothing matches ", "quiet"), (clean(needle, glyphs), "strong")),
-            (("esc clears the filter", "faint"),),
+            ((f"{glyphs.key('back')} clears the filter", "faint"),),
         )
     if place is Place.PROJECTS:
         return (

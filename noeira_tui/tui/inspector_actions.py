@@ -45,7 +45,7 @@ class Inspecting(Situation):
 
 def _in_episodes(now: Inspecting) -> str | None:
     if now.section is not Section.EPISODES:
-        return "This works on episodes: press 3."
+        return f"This works on episodes: press {now.key('inspector_episodes')}."
     if now.episodes is None:
         return "The episode table was not read yet."
     return None if now.episodes else "There are no episodes to look at."
@@ -64,7 +64,9 @@ def _on_camera(now: Inspecting) -> str | None:
 
 
 def _on_frame(now: Inspecting) -> str | None:
-    return _on_camera(now) or (None if now.frame_shown else "No frame is shown: f shows it.")
+    return _on_camera(now) or (
+        None if now.frame_shown else f"No frame is shown: {now.key('inspector_frame')} shows it."
+    )
 
 
 def _other_camera(now: Inspecting) -> str | None:
@@ -77,7 +79,7 @@ def _may_check(now: Inspecting) -> str | None:
     if not now.known:
         return "Nothing is known of the dataset yet."
     if now.checking:
-        return "It is being looked at already: x stops that."
+        return f"It is being looked at already: {now.key('inspector_stop')} stops that."
     return "Rows and videos were looked at already." if now.checked else None
 
 
@@ -135,14 +137,15 @@ INSPECTOR: tuple[Action, ...] = (
             "protocol, which not every terminal tells that it has.", _on_frame),
     _action("about", ("b",), "about", "What the dataset tells of the episode: tasks, files, problems, quality.",
             _in_episodes, 15),
-    _action("mark", ("space",), "mark", "Mark the episode; X then works on all marked ones.", _in_episodes, 17),
+    _action("mark", ("space",), "mark", "Mark the episode; {inspector_reject} then works on all marked ones.",
+            _in_episodes, 17),
     _action("reject", ("X",), "reject", "Write the episode, or all marked ones, into meta/rejected_episodes.json: "
             "kept, and not trained on. When all of them are rejected, take that back.", _may_reject, 18,
             Danger.CHANGES),
     _action("undo", ("u",), "undo", "Take back the last change of rejected episodes.", _may_undo,
             danger=Danger.CHANGES),
-    _action("ingest", ("g",), "ingest", "Register and score every episode of it, without the videos; Q on the main "
-            "screen shows how they do.", _may_ingest, 19, Danger.CHANGES),
+    _action("ingest", ("g",), "ingest", "Register and score every episode of it, without the videos; {quality} on the "
+            "main screen shows how they do.", _may_ingest, 19, Danger.CHANGES),
     _action("go", ("/",), "go to", "Go to an episode by its number.", _in_episodes, 16),
     _action("check", ("V",), "check deeply", "Compare the rows and the frames of the mp4s with the episode table, by "
             "ranges.", _may_check, 20),

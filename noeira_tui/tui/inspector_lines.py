@@ -11,6 +11,7 @@ from noeira_tui.core.quantity import show_duration, show_size
 from noeira_tui.tui import canvas, figures
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.inspector_actions import Section
+from noeira_tui.tui.keys import with_keys
 from noeira_tui.tui.text import Line, Piece, clean, clean_lines, cut, cut_line, cut_middle, fit, width_of, wrap
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def section_bar(counts: Mapping[Section, str], active: Section, width: int, glyp
 
     def pieces(*, names: bool, told: bool) -> list[Piece]:
         line: list[Piece] = []
-        for number, section in enumerate(Section, 1):
+        for section in Section:
+            number = glyphs.key(f"inspector_{section.value}")
             name, count = section.value.capitalize(), counts.get(section, "")
             wrong = section is Section.PROBLEMS and count not in {"", "0"}
             if section is active:
@@ -82,19 +84,22 @@ def summary(
     for number, task in enumerate(info.tasks[:_NAMED_TASKS]):
         lines += _fact("" if number else "tasks", clean(task, glyphs), width)
     if len(info.tasks) > _NAMED_TASKS:
-        lines += _fact("", f"and {len(info.tasks) - _NAMED_TASKS:,} more: press 4", width, "quiet")
+        lines += _fact(
+            "", f"and {len(info.tasks) - _NAMED_TASKS:,} more: press {glyphs.key('inspector_tasks')}", width, "quiet"
+        )
     if not info.tasks:
         lines += _fact("tasks", "none told", width, "quiet")
     lines += _fact("timestamps", "yes" if info.has_timestamps else "no", width, "quiet")
     if not info.streamed:
         lines += _fact("read", "It had to be downloaded whole: its format cannot be read in parts.", width, "attention")
-    return [*lines, (), *_problem_hint(found, width)]
+    return [*lines, (), *_problem_hint(found, width, glyphs)]
 
 
-def _problem_hint(found: Sequence[Problem], width: int) -> list[Line]:
+def _problem_hint(found: Sequence[Problem], width: int, glyphs: Glyphs) -> list[Line]:
     if found:
-        return _fact("problems", f"{len(found):,}: press 5", width, "trouble")
-    return _fact("problems", "none in the metadata; V compares rows and videos", width, "quiet")
+        return _fact("problems", f"{len(found):,}: press {glyphs.key('inspector_problems')}", width, "trouble")
+    told = f"none in the metadata; {glyphs.key('inspector_check')} compares rows and videos"
+    return _fact("problems", told, width, "quiet")
 
 
 def _told(count: int | None) -> str:
@@ -203,6 +208,10 @@ def _number_at(values: Sequence[float], number: int, glyphs: Glyphs) -> str:
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
+_LONGEST_BAR = 96
+"""Cells: on a very wide terminal the counts would be far from what they count."""
+
+
 def lengths(histogram: Histogram, fps: float | None, width: int, glyphs: Glyphs) -> list[Line]:
     """How many episodes are how long, a bar a bin."""
     if not histogram.counts:
@@ -214,7 +223,7 @@ def lengths(histogram: Histogram, fps: float | None, width: int, glyphs: Glyphs)
     time_width = max(cell_len(time) for time in times)
     most, count_width = max(histogram.counts), len(f"{max(histogram.counts):,}")
     lead = edge_width * 2 + 3 + 2 + (time_width + 4 if fps else 0)
-    room = max(4, width - lead - count_width - 2)
+    room = max(4, min(_LONGEST_BAR, width - lead - count_width - 2))
     lines: list[Line] = [
         (("frames".ljust(edge_width * 2 + 3), "faint"), ("from s".rjust(time_width + 4) if fps else "", "faint"))
     ]
@@ -294,9 +303,13 @@ def brief_episode(episode: Episode, fps: float | None, width: int, glyphs: Glyph
 
 
 def error(
-    failure: NoeiraError, width: int, glyphs: Glyphs, *, keys: str = "r reads again, y copies this"
+    failure: NoeiraError,
+    width: int,
+    glyphs: Glyphs,
+    *,
+    keys: str = "{inspector_again} reads again, {inspector_copy} copies this",
 ) -> list[Line]:
-    """What could not be read, why, and what to do."""
+    """What could not be read, why, and what to do; `keys` names actions by their ids in braces."""
     lines: list[Line] = [((f"{glyphs.bad} {clean(failure.title, glyphs)}", "trouble"),), ()]
     for text in clean_lines(failure.message, glyphs):
         lines += [((part, ""),) for part in wrap(text, max(8, width))]
@@ -305,7 +318,7 @@ def error(
         lines += [
             ((part, "quiet"),) for text in clean_lines(failure.hint, glyphs) for part in wrap(text, max(8, width))
         ]
-    return [*lines, (), ((keys, "faint"),)]
+    return [*lines, (), ((with_keys(keys, glyphs.own_keys), "faint"),)]
 
 
 def error_text(failure: NoeiraError) -> str:

@@ -7,6 +7,7 @@ import sys
 from noeira_tui.tui.action import Danger, Group, key_label
 from noeira_tui.tui.actions import ACTIONS
 from noeira_tui.tui.inspector_actions import INSPECTOR
+from noeira_tui.tui.keys import with_keys
 from noeira_tui.tui.quality_actions import QUALITY
 
 _HEAD = """# Keys
@@ -42,7 +43,7 @@ def keys_page() -> str:
         for action in found:
             keys = " ".join(f"`{key_label(key)}`" for key in action.keys) or "`^p`, by name"
             danger = "" if action.danger is Danger.NONE else "▲ "
-            lines.append(f"| {keys} | `{action.id}` | {action.label} | {danger}{action.help} |")
+            lines.append(f"| {keys} | `{action.id}` | {action.label} | {danger}{with_keys(action.help, {})} |")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -15,7 +15,7 @@ _INSPECT = (
         "inspect", ("i",), "inspect", "Look inside the highlighted recording or dataset, here or on the service, "
         "without downloading it.",
         Group.DATA, places=frozenset({Place.PROJECTS, Place.CATALOG}),
-        elsewhere="This works on recordings and datasets of the catalog: press 1 or 2.",
+        elsewhere="This works on recordings and datasets of the catalog: press {projects} or {catalog}.",
         reason=reasons.why_no_inspect, footer=13,
     ),
     Action("inspect_uri", ("I",), "inspect address", "Look inside a dataset anywhere: type or paste a path, s3://, "
@@ -27,7 +27,8 @@ _CURATE = (
         "ingest", ("g",), "ingest", "Register and score every episode of the highlighted recording or dataset, or of "
         "all marked ones, without their videos. Again is free.",
         Group.DATA, Danger.CHANGES, frozenset({Place.PROJECTS, Place.CATALOG}),
-        "This works on recordings and datasets of the catalog: press 1 or 2.", reasons.why_no_ingest, footer=24,
+        "This works on recordings and datasets of the catalog: press {projects} or {catalog}.", reasons.why_no_ingest,
+        footer=24,
     ),
     Action("quality", ("Q",), "quality", "How the ingested episodes score, what they are flagged for, the worst first.",
            Group.DATA),

@@ -29,8 +29,11 @@ def _on_row(now: Judging) -> str | None:
     if not now.known and now.reading:
         return "The catalog is being read."
     if not now.known:
-        return "No catalog of episodes is open: g ingests a dataset, o opens another catalog."
-    return None if now.shown else "No episode is shown: esc clears the filter."
+        return (
+            f"No catalog of episodes is open: {now.key('quality_ingest')} ingests a dataset, "
+            f"{now.key('quality_place')} opens another catalog."
+        )
+    return None if now.shown else f"No episode is shown: {now.key('quality_close')} clears the filter."
 
 
 def _when_known(now: Judging) -> str | None:
@@ -67,7 +70,7 @@ def _action(
     footer: int | None = None,
     danger: Danger = Danger.NONE,
 ) -> Action:
-    told = None if reason is None else reason_on(Judging, reason, "This works in the quality screen: Q.")
+    told = None if reason is None else reason_on(Judging, reason, "This works in the quality screen.")
     return Action(f"quality_{name}", keys, label, help, Group.QUALITY, danger, places=_HERE, reason=told, footer=footer)
 
 
@@ -76,7 +79,8 @@ QUALITY: tuple[Action, ...] = (
             _may_open, 8),
     _action("next", ("tab",), "flags", "The episodes, the flags, the details, in turn.", footer=17),
     _action("previous", ("shift+tab",), "flags back", "The same backwards."),
-    _action("mark", ("space",), "mark", "Mark the episode; X then works on all marked ones.", _on_row, 9),
+    _action("mark", ("space",), "mark", "Mark the episode; {quality_reject} then works on all marked ones.", _on_row,
+            9),
     _action("mark_all", ("a",), "mark all", "Mark all episodes that are shown, or none of them.", _on_row),
     _action("reject", ("X",), "reject", "Write the episode, or all marked ones, into its recording's "
             "meta/rejected_episodes.json: kept, and not trained on. When all of them are rejected, take that back.",
@@ -105,3 +109,5 @@ QUALITY: tuple[Action, ...] = (
     _action("help", ("?",), "help", "The keys that work here.", footer=41),
     _action("quit", ("q",), "quit", "Leave the app. Jobs go on without it.", footer=42),
 )  # fmt: skip
+
+BY_ID: dict[str, Action] = {action.id: action for action in QUALITY}

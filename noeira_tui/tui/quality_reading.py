@@ -43,10 +43,10 @@ def read_quality(catalog: str, cancel: CancelToken) -> QualityTable:
 
     Raises NoCatalogError when there is none, DatasetError, NetworkError, CancelledError.
     """
-    from noeira_tui.episodes.browse import read_columns
+    from noeira_tui.episodes.browse import read_columns_beside
     from noeira_tui.tui.quality_table import QualityTable, Wanted
 
-    columns = read_columns(catalog, cancel=cancel)
+    columns = read_columns_beside(catalog, cancel=cancel)
     rejected = read_rejections(columns, cancel)
     table = QualityTable(columns, rejected)
     # Made here, so that the first paint finds them made.
@@ -122,7 +122,7 @@ class EpisodeQuality:
 
     def _columns(self, place: str, uri: str) -> EpisodeColumns | None:
         """All of the catalog, read anew when it changed."""
-        from noeira_tui.episodes.browse import read_columns
+        from noeira_tui.episodes.browse import read_columns_beside
 
         folder = local_folder(place)
         stamp = None if folder is None else _stamp(folder)
@@ -130,7 +130,7 @@ class EpisodeQuality:
             return None
         key = (place, stamp)
         if self._read is None or self._read[0] != key:
-            self._read = (key, read_columns(place))
+            self._read = (key, read_columns_beside(place))
         return self._read[1]
 
 
@@ -146,7 +146,6 @@ def _stamp(folder: Path) -> tuple[int, ...] | None:
 def _row_of(columns: EpisodeColumns, uri: str, series: Series) -> int | None:
     """The row of an episode: by the dataset's address and its number, else by its contents; the newest of several."""
     import numpy as np
-    import pyarrow.compute as pc
 
     plain = uri if "?" in uri else uri.rstrip("/") or uri
     names = columns.sources.names
@@ -156,9 +155,9 @@ def _row_of(columns: EpisodeColumns, uri: str, series: Series) -> int | None:
         rows = np.flatnonzero(mask)
     if len(rows) == 1:
         return int(rows[0])
-    at = pc.index(columns.table["episode_id"], _digest(series)).as_py()
-    if at >= 0:
-        return int(at)
+    at = columns.row_of(_digest(series))
+    if at is not None:
+        return at
     return int(max(rows, key=lambda row: columns.coded["ingested_at"].at(int(row)) or "")) if len(rows) else None
 
 

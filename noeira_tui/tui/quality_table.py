@@ -103,7 +103,7 @@ class QualityTable:
         mask = np.ones(len(self.columns), bool)
         special = {REJECTED: self.is_rejected}
         if MARKED in wanted.needle:
-            special[MARKED] = self._are_marked(marked)
+            special[MARKED] = self.columns.have(marked)
         for test in terms.tests:
             mask &= test(self.columns, special)
         if wanted.flag:
@@ -123,15 +123,7 @@ class QualityTable:
         """The rows of some episodes."""
         import numpy as np
 
-        return np.flatnonzero(self._are_marked(marked))
-
-    def _are_marked(self, marked: frozenset[str]) -> NDArray[np.bool_]:
-        import numpy as np
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        found = pc.is_in(self.columns.table["episode_id"], value_set=pa.array(sorted(marked), pa.string()))
-        return np.asarray(found.to_numpy(), bool)
+        return np.flatnonzero(self.columns.have(marked))
 
     def histogram(self, rows: NDArray[np.int64]) -> tuple[int, ...]:
         """How many of some rows score from 0 to 10, in BINS steps."""
@@ -164,8 +156,7 @@ class QualityTable:
     def place_of(self, episode_id: str, rows: NDArray[np.int64], near: int) -> int:
         """Where an episode is among some rows; `near` when it is not."""
         import numpy as np
-        import pyarrow.compute as pc
 
-        row = pc.index(self.columns.table["episode_id"], episode_id).as_py()
-        places = np.flatnonzero(rows == row)
+        row = self.columns.row_of(episode_id)
+        places = np.flatnonzero(rows == (-1 if row is None else row))
         return int(places[0]) if len(places) else max(0, min(near, len(rows) - 1))

@@ -101,8 +101,7 @@ class QualityView:
         """Mark all that are shown, or none of them when all of them were marked."""
         if self.table is None:
             return
-        ids = self.table.columns.table["episode_id"].take(self.rows).to_pylist()
-        shown = frozenset(ids)
+        shown = frozenset(self.table.columns.ids_at(self.rows))
         self.marked = self.marked - shown if shown <= self.marked else self.marked | shown
 
     def unmark(self) -> None:

@@ -50,7 +50,9 @@ def why_no_sort(now: Situation) -> str | None:
 
 
 def why_no_way_back(now: Situation) -> str | None:
-    return None if now.can_go_back else "There is nothing to go back to yet: enter and actions note where you were."
+    if now.can_go_back:
+        return None
+    return f"There is nothing to go back to yet: {now.key('open')} and actions note where you were."
 
 
 def why_no_way_forward(now: Situation) -> str | None:
@@ -81,7 +83,9 @@ def why_no_ingest(now: Situation) -> str | None:
 def needs_thing(now: Situation) -> str | None:
     if now.row is None or now.row.is_heading:
         return "Nothing is highlighted."
-    return f"Highlight a recording of {now.row.name}, or mark all of them with space." if now.row.is_project else None
+    if not now.row.is_project:
+        return None
+    return f"Highlight a recording of {now.row.name}, or mark all of them with {now.key('mark')}."
 
 
 def stops_work(now: Situation) -> bool:

@@ -334,8 +334,8 @@ async def test_no_answer_and_no_service_are_told_apart(root: Path) -> None:
         dialog._url.value, dialog._key.value = "http://127.0.0.1:1", "nk_1_x"
         dialog._key.focus()
         await app.press("enter")
-        await app.until(lambda: "Service unreachable" in app.screen_text())
-        assert "ctrl+s keeps it all the same" in app.screen_text()
+        await app.until(lambda: "cannot be reached" in app.screen_text())
+        assert "^s keeps it all the same" in app.screen_text()
         await app.press("ctrl+s")
         await app.until(lambda: app.box.settings.get(URL) == "http://127.0.0.1:1")
         await app.until(lambda: "gave no answer yet" in app.toasts())

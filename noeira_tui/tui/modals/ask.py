@@ -41,7 +41,7 @@ class AskDialog(Dialog[str]):
         yield self._note
 
     def keys(self) -> Line:
-        return (("enter", "accent"), (f" {self._yes}  ", "quiet"), ("esc", "accent"), (" cancel", "quiet"))
+        return (("enter", "accent"), (f" {self._yes}  ", "quiet"), (self.key("close"), "accent"), (" cancel", "quiet"))
 
     def fill(self) -> None:
         self._say(self._hint, "quiet")

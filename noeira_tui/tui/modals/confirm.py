@@ -47,7 +47,7 @@ class ConfirmDialog(Dialog[bool]):
             (" choose  ", "quiet"),
             ("tab", "accent"),
             (" switch  ", "quiet"),
-            ("esc", "accent"),
+            (self.key("close"), "accent"),
             (" cancel", "quiet"),
         )
 

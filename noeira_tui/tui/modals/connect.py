@@ -26,7 +26,7 @@ from noeira_tui.tui.widgets.choice import Choice
 from noeira_tui.tui.widgets.painted import Painted
 
 _WIDTH = 76
-_NOTE_LINES = 5
+_NOTE_LINES = 6
 
 
 class Field(Input):
@@ -88,7 +88,7 @@ class ConnectDialog(Dialog[Settings]):
     def keys(self) -> Line:
         return (
             ("enter", "accent"), (" check and keep  ", "quiet"), ("tab", "accent"), (" next field  ", "quiet"),
-            ("esc", "accent"), (" cancel", "quiet"),
+            (self.key("close"), "accent"), (" cancel", "quiet"),
         )  # fmt: skip
 
     def fill(self) -> None:
@@ -175,8 +175,9 @@ class ConnectDialog(Dialog[Settings]):
         self._may_keep = self._asked if keeps else None
         # The hint of a refused key is for one that is kept somewhere already.
         hint = "Paste the whole key again." if isinstance(error, RefusedError) else error.hint
-        said = [(f"{error.title}: {error.message}", "trouble"), (hint, "quiet")]
-        self._say([*said, ("ctrl+s keeps it all the same.", "attention")] if keeps else said)
+        told = error.message if keeps else f"{error.title}: {error.message}"
+        said = [(told, "trouble"), (hint, "quiet")]
+        self._say([*said, (f"{self.key('keep_anyway')} keeps it all the same.", "attention")] if keeps else said)
 
     def action_keep_anyway(self) -> None:
         if self._may_keep is not None:

@@ -41,7 +41,7 @@ class FirstRunDialog(ListDialog[str]):
         yield self.rows_list
 
     def keys(self) -> Line:
-        return (("enter", "accent"), (" choose  ", "quiet"), ("esc", "accent"), (" not now", "quiet"))
+        return (("enter", "accent"), (" choose  ", "quiet"), (self.key("close"), "accent"), (" not now", "quiet"))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -60,7 +60,7 @@ class FirstRunDialog(ListDialog[str]):
                 "No catalog service is configured yet. It holds datasets and recordings for all your boxes; with one, "
                 "this app shows what is missing here, pulls and pushes it, and knows whether the box may go.",
                 "",
-                f"S {self.glyphs.dot} service brings this back later.",
+                f"{self.key('service')} {self.glyphs.dot} service brings this back later.",
             ]
         self._intro.show([*(((part, "quiet"),) for text in said for part in wrap(text, width)), ()])
 

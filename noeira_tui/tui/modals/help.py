@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from rich.cells import cell_len
 from textual.widget import Widget
@@ -34,11 +35,12 @@ class HelpDialog(Dialog[None]):
     def fill(self) -> None:
         width = max(20, min(104, self.size.width) - 6)
         lines: list[Line] = []
+        shown = keyed(self.app, self._actions)
         for group in Group:
-            found = [action for action in keyed(self.app, self._actions) if action.group is group]
+            found = [action for action in shown if action.group is group]
             if found:
                 lines += [((group.value, "heading"),)]
-                lines += [line for action in found for line in self._lines(action, width)]
+                lines += self._group(found, width)
                 lines.append(())
         lines.append((("States", "heading"),))
         for state, look in LOOKS.items():
@@ -47,23 +49,42 @@ class HelpDialog(Dialog[None]):
             )
         self._body.painted.show(lines)
 
-    def _lines(self, action: Action, width: int) -> list[Line]:
-        keys = (action.shown_keys or "^p").ljust(12)
+    def _group(self, actions: list[Action], width: int) -> list[Line]:
+        """Actions one below the other; what keeps several in a row from being used is said once, above them."""
+        keys_width = max(12, *(cell_len(self._keys_of(action)) for action in actions))
+        lines: list[Line] = []
+        for reason, run in groupby(actions, self._why_not):
+            several = list(run)
+            said_above = reason is not None and len(several) > 1
+            if said_above:
+                lines += [((f"  {part}", "attention"),) for part in wrap(f"Not now: {reason}", max(16, width - 2))]
+            for action in several:
+                lines += self._lines(action, width, keys_width, reason, said_above=said_above)
+        return lines
+
+    def _why_not(self, action: Action) -> str | None:
+        elsewhere = Place.DIALOG in action.places and self._situation.place is not Place.DIALOG
+        return None if elsewhere else action.why_not(self._situation)
+
+    def _keys_of(self, action: Action) -> str:
+        return action.shown_keys or self.key("palette")
+
+    def _lines(
+        self, action: Action, width: int, keys_width: int, reason: str | None, *, said_above: bool
+    ) -> list[Line]:
         label = action.label.ljust(17)
-        left = 2 + cell_len(keys) + 1 + cell_len(label) + 1
-        other = Place.DIALOG in action.places and self._situation.place is not Place.DIALOG
-        reason = None if other else action.why_not(self._situation)
+        left = 2 + keys_width + 1 + cell_len(label) + 1
         danger = f"{self.glyphs.warn} " if action.danger is not Danger.NONE else ""
         parts = wrap(danger + action.help, max(16, width - left))
         lines: list[Line] = [
             (
-                (f"  {keys} ", "faint" if reason else "accent"),
+                (f"  {self._keys_of(action).ljust(keys_width)} ", "faint" if reason else "accent"),
                 (f"{label} ", "faint" if reason else ""),
                 (parts[0], "quiet"),
             )
         ]
         lines += [((" " * left, ""), (part, "quiet")) for part in parts[1:]]
-        if reason:
+        if reason and not said_above:
             lines += [
                 ((" " * left, ""), (part, "attention")) for part in wrap(f"Not now: {reason}", max(16, width - left))
             ]

@@ -34,11 +34,12 @@ class JumpScreen(ModalScreen[str]):
     def __init__(self, known: Sequence[str]) -> None:
         super().__init__()
         self._known = frozenset(known)
+        self._says = "type two letters" if any(len(label) > 1 for label in known) else "type a letter"
         self._typed = ""
 
     def compose(self) -> ComposeResult:
         hint = Painted(id="hint")
-        hint.show([((" type a letter", "accent"), (" to go there  ", "quiet"), ("esc", "accent"), (" stay", "quiet"))])
+        hint.show([((f" {self._says}", "accent"), (" to go there  ", "quiet"), ("esc", "accent"), (" stay", "quiet"))])
         yield hint
 
     def action_leave(self) -> None:

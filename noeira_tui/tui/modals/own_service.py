@@ -32,7 +32,7 @@ class OwnServiceDialog(Dialog[Settings]):
         yield self._body
 
     def keys(self) -> Line:
-        return (("enter", "accent"), (" go on  ", "quiet"), ("y", "accent"), (" copy", "quiet"))
+        return (("enter", "accent"), (" go on  ", "quiet"), (self.key("copy_dialog"), "accent"), (" copy", "quiet"))
 
     def fill(self) -> None:
         width = max(10, min(80, self.size.width * 96 // 100) - 6)
@@ -49,7 +49,7 @@ class OwnServiceDialog(Dialog[Settings]):
             (clean(f"data    {short_path(service.data_dir)}", glyphs), ""),
             (clean(f"log     {short_path(service.log)}", glyphs), ""),
             (f"stop    {service.stop_command}", ""),
-            (f"start   {service.start_command}  (after a reboot), or S here", ""),
+            (f"start   {service.start_command}  (after a reboot), or {self.key('service')} here", ""),
             (clean(f"key     {short_path(service.data_dir / 'client.env')}", glyphs), ""),
             ("", ""),
             (clean(f"This box uses it now: {short_path(settings.config_file)}", glyphs), "quiet")

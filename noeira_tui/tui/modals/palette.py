@@ -78,7 +78,7 @@ class PaletteDialog(Dialog[str]):
         reason = action.why_not(self._situation)
         return cut_line(
             (
-                (f"{action.label:<16}", "faint" if reason else "strong"),
+                (f"{action.label:<17} ", "faint" if reason else "strong"),
                 (f"{action.shown_keys:<12} ", "faint" if reason else "accent"),
                 (reason or action.help, "attention" if reason else "quiet"),
             ),

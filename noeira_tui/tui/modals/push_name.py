@@ -47,7 +47,7 @@ class PushNameDialog(Dialog[tuple[str, str]]):
             (" push  ", "quiet"),
             ("tab", "accent"),
             (" next field  ", "quiet"),
-            ("esc", "accent"),
+            (self.key("close"), "accent"),
             (" cancel", "quiet"),
         )
 

@@ -43,7 +43,7 @@ class SettingValueDialog(Dialog[str]):
         yield self._note
 
     def keys(self) -> Line:
-        return (("enter", "accent"), (" save  ", "quiet"), ("esc", "accent"), (" cancel", "quiet"))
+        return (("enter", "accent"), (" save  ", "quiet"), (self.key("close"), "accent"), (" cancel", "quiet"))
 
     def fill(self) -> None:
         self._what.show([((part, "quiet"),) for part in wrap(self._setting.setting.spec.meaning, self._room)] + [()])
@@ -59,7 +59,9 @@ class SettingValueDialog(Dialog[str]):
 
     def _judge(self) -> bool:
         reason = (
-            self._refusal(self._field.value) if self._field.value.strip() else "Type a value; esc leaves it as it is."
+            self._refusal(self._field.value)
+            if self._field.value.strip()
+            else f"Type a value; {self.key('close')} leaves it as it is."
         )
         if reason is None:
             said, look = f"It is written to {self._config_file}", "faint"

@@ -52,10 +52,8 @@ class SettingsDialog(ListDialog[None]):
         yield self._about
 
     def keys(self) -> Line:
-        return (
-            ("enter", "accent"), (" edit  ", "quiet"), ("del", "accent"), (" take out  ", "quiet"),
-            ("y", "accent"), (" copy  ", "quiet"), ("esc", "accent"), (" close", "quiet"),
-        )  # fmt: skip
+        named = {"edit_setting": " edit  ", "unset_setting": " take out  ", "copy_dialog": " copy  ", "close": " close"}
+        return tuple(piece for key, does in named.items() for piece in ((self.key(key), "accent"), (does, "quiet")))
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -36,7 +36,7 @@ class SortDialog(ListDialog[str]):
         return (
             ("enter", "accent"),
             (" worst first, or the other end  ", "quiet"),
-            ("esc", "accent"),
+            (self.key("close"), "accent"),
             (" close", "quiet"),
         )
 

@@ -31,7 +31,7 @@ class ThemesDialog(ListDialog[str]):
         yield self.rows_list
 
     def keys(self) -> Line:
-        return (("enter", "accent"), (" keep it  ", "quiet"), ("esc", "accent"), (" as before", "quiet"))
+        return (("enter", "accent"), (" keep it  ", "quiet"), (self.key("close"), "accent"), (" as before", "quiet"))
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -47,7 +47,12 @@ class TypedDialog(Dialog[bool]):
         self._input.focus()
 
     def keys(self) -> Line:
-        return (("enter", "accent"), (f" {self._word}  ", "quiet"), ("esc", "accent"), (" leave everything", "quiet"))
+        return (
+            ("enter", "accent"),
+            (f" {self._word}  ", "quiet"),
+            (self.key("close"), "accent"),
+            (" leave everything", "quiet"),
+        )
 
     def fill(self) -> None:
         self._body.painted.show(self.said(self._lines))

@@ -284,6 +284,7 @@ class InspectorScreen(Page):
             reject_refusal=self.judging.reject_refusal(),
             undoable=self.judging.undoable,
             ingest_refusal=self.judging.ingest_refusal(),
+            own_keys=self.glyphs.own_keys,
         )
 
     # What is shown

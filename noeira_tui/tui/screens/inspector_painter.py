@@ -114,16 +114,18 @@ class InspectorPainter:
             if fact is None:  # not read yet: an empty table is one
                 if lane in screen.reads.running:
                     return inspector_lines.said(f"{READING[lane].capitalize()}{screen.glyphs.ellipsis}", width)
-                return inspector_lines.said("It was stopped. r reads it again.", width, "attention")
+                told = f"It was stopped. {screen.glyphs.key('inspector_again')} reads it again."
+                return inspector_lines.said(told, width, "attention")
         return None
 
     def _looked(self) -> dict[str, bool]:
-        screen = self._screen
+        screen, key = self._screen, self._screen.glyphs.key
         checking = Lane.DEEP in screen.reads.running
-        deep = f"rows and videos: {'being compared' + screen.glyphs.ellipsis if checking else 'V compares them'}"
+        how = f"being compared{screen.glyphs.ellipsis}" if checking else f"{key('inspector_check')} compares them"
+        deep = f"rows and videos: {how}"
         return {
             "metadata": screen.info is not None,
-            "episode table: 3 reads it": screen.table is not None or screen.checked,
+            f"episode table: {key('inspector_episodes')} reads it": screen.table is not None or screen.checked,
             deep: screen.checked,
         }
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 TABS_BELOW = 100
 LIST_BELOW = 60
 """Widths, in columns, below which the panes become tabs, and one list."""
+WIDE_FROM = 170
+"""Where all three panes have room for what they say of a row."""
 AGES_EVERY_S = 1.0
 AGES_EVERY_OVER_SSH_S = 5.0
 WORKING_EVERY_S = 0.5
@@ -164,6 +166,7 @@ class MainScreen(Screen[None]):
             does_it_here=self.background.is_at(self.place),
             can_go_back=self.history.leads_back(self.here),
             can_go_forward=self.history.leads_forward,
+            own_keys=self.board.glyphs.own_keys,
         )
 
     @property

@@ -185,6 +185,7 @@ class QualityScreen(Page):
             reject_refusal=view.why_not_rejectable(),
             undoable=self.links.rejecting.undoable,
             ingest_refusal=self.links.ingest_refusal(),
+            own_keys=self.glyphs.own_keys,
         )
 
     # What the user does

@@ -25,6 +25,8 @@ WIDE_SCORES, NARROW_SCORES = 64, 44
 """Lines and columns of the scores, with their frame."""
 MAX_NAME = 26
 
+_AGAIN = "{quality_refresh} reads again, {quality_place} opens another catalog"
+
 
 class QualityPainter:
     """Paints the screen from its view."""
@@ -161,7 +163,7 @@ class QualityPainter:
         """What stands where episodes would be: how to get some, or why there are none."""
         screen, glyphs = self._screen, self._screen.glyphs
         if screen.error is not None and screen.error.title != "No catalog":
-            return inspector_lines.error(screen.error, width, glyphs, keys="R reads again, o opens another catalog")
+            return inspector_lines.error(screen.error, width, glyphs, keys=_AGAIN)
         if screen.reading:
             return [((f"Reading the catalog{glyphs.ellipsis}", "quiet"),)]
         place = cut_middle(clean(short_path(screen.links.catalogs.place), glyphs), width, glyphs)
@@ -173,9 +175,9 @@ class QualityPainter:
             lines += [((part, "quiet"),) for part in wrap(text, min(width, 78))]
         lines.append(())
         keys = (
-            ("g", "here: type or paste the address of a dataset"),
-            ("g", "on the main screen: ingests what is highlighted or marked"),
-            ("o", "opens another catalog: a folder or s3://bucket/prefix"),
+            (glyphs.key("quality_ingest"), "here: type or paste the address of a dataset"),
+            (glyphs.key("ingest"), "on the main screen: ingests what is highlighted or marked"),
+            (glyphs.key("quality_place"), "opens another catalog: a folder or s3://bucket/prefix"),
         )
         lines += [cut_line(((f"  {key}  ", "accent"), (told, "")), width, glyphs) for key, told in keys]
         return lines
@@ -275,7 +277,12 @@ class QualityPainter:
             return spread(left, right, width, glyphs)
         episode = view.episode
         if episode is None:
-            return spread(((" no episode is shown: esc shows all again", "quiet"),), right, width, glyphs)
+            return spread(
+                ((f" no episode is shown: {glyphs.key('quality_close')} shows all again", "quiet"),),
+                right,
+                width,
+                glyphs,
+            )
         number = "" if episode.episode_index is None else f" {episode.episode_index}"
         left = [(f" episode{number}", "strong"), (f" of {clean(_last(episode.source_uri), glyphs)}  ", "quiet")]
         if view.is_rejected:

@@ -79,7 +79,9 @@ class EpisodeView(Horizontal):
         beside, roomy = width >= BESIDE_FROM, height >= ALL_FROM
         self.list.display = not shown.zoomed
         self._right.display = beside or shown.zoomed
-        self.list.styles.width = "1fr" if not beside else 36 if width >= WIDE_FROM else 29
+        narrow = 36 if width >= WIDE_FROM else 29
+        # What is left over on a very wide terminal goes to the tasks in the list: plots have enough.
+        self.list.styles.width = "1fr" if not beside else max(narrow, min(72, width - 134))
         below = shown.frame or shown.about or roomy
         plots = roomy or not (shown.frame or shown.about)
         self.state.display = plots and shown.state

@@ -155,7 +155,7 @@ class RowList(ScrollView, inherit_bindings=False):
         return range(first, max(first, min(len(self._rows), last)))
 
     def show_labels(self, labels: Mapping[int, str]) -> None:
-        """Draw labels over the beginnings of rows, by their indices; none takes them away."""
+        """Draw labels before rows, by their indices; none takes them away."""
         if labels != self._labels:
             self._labels = labels
             self.refresh()
@@ -255,5 +255,6 @@ class RowList(ScrollView, inherit_bindings=False):
         label = self._labels.get(index)
         if label:
             key = self.rich_style + looks_of(self.app)["key"]
-            strip = Strip([Segment(label, key), *strip.crop(len(label))], width)
+            # The name moves aside for a second letter: what it begins with is what one looks for.
+            strip = Strip([Segment(label, key), *strip.crop(1, width - len(label) + 1)], width)
         return strip
