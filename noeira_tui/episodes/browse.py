@@ -1,12 +1,17 @@
-"""All episodes of a catalog as columns: for displays that sort and filter a hundred thousand of them as one types."""
+"""All episodes of a catalog as columns: for displays that sort and filter a hundred thousand of them as one types.
+
+The columns are numpy's and strings: an app can have them read in another process, and needs neither Arrow nor DuckDB.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from noeira_tui.core.beside import Beside
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.episodes.facts import EpisodeInfo
 from noeira_tui.episodes.flags import METRICS, Metrics
@@ -18,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CODED = ("source_uri", "source_format", "robot", "task", "language_instruction", "cameras", "scorer_version", "flags",
-          "ingested_at")  # fmt: skip
-"""Columns with few different values: kept once each."""
+          "ingested_at", "reasons")  # fmt: skip
+"""Columns with few different values, or none in many rows: kept once each."""
 
 _LIST_END = "\x1f"
 """Between the entries of a list: no name has it."""
@@ -50,16 +55,17 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class EpisodeColumns:
-    """N episodes with their latest scores, by dataset and number. `numbers` are float64 of shape (N,): `score`,
-    `frames`, `time` (seconds), `episode` and every metric by its name; NaN where there is none."""
+    """N episodes with their latest scores, by dataset and number. `ids` are bytes of shape (N,). `numbers` are float64
+    of shape (N,): `score`, `frames`, `time` (seconds), `episode`, `fps`, `state_dim`, `action_dim` and every metric by
+    its name; NaN where there is none."""
 
-    table: pa.Table
+    ids: NDArray[np.bytes_]
     coded: Mapping[str, Coded]
     numbers: Mapping[str, NDArray[np.float64]]
     flag_sets: tuple[tuple[str, ...], ...]
 
     def __len__(self) -> int:
-        return int(self.table.num_rows)
+        return len(self.ids)
 
     @property
     def sources(self) -> Coded:
@@ -67,7 +73,40 @@ class EpisodeColumns:
         return self.coded["source_uri"]
 
     def id_at(self, row: int) -> str:
-        return str(self.table["episode_id"][row].as_py())
+        return bytes(self.ids[row]).decode()
+
+    def ids_at(self, rows: Sequence[int] | NDArray[np.int64]) -> list[str]:
+        """The ids of many rows."""
+        return [one.decode() for one in self.ids[rows].tolist()]
+
+    def have(self, ids: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows have one of some ids, shape (N,)."""
+        import numpy as np
+
+        order, known = self._by_id
+        wanted = np.array([one.encode() for one in ids], np.bytes_)
+        begun = np.zeros(len(known) + 1, np.int64)
+        np.add.at(begun, np.searchsorted(known, wanted, "left"), 1)
+        np.add.at(begun, np.searchsorted(known, wanted, "right"), -1)
+        found = np.zeros(len(known), bool)
+        found[order] = np.cumsum(begun[:-1]) > 0
+        return found
+
+    def row_of(self, episode_id: str) -> int | None:
+        """The first row with an id."""
+        import numpy as np
+
+        order, known = self._by_id
+        at = int(np.searchsorted(known, episode_id.encode()))
+        return int(order[at]) if at < len(known) and known[at] == episode_id.encode() else None
+
+    @cached_property
+    def _by_id(self) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
+        """The rows in the order of their ids, and these ids."""
+        import numpy as np
+
+        order = np.argsort(self.ids, kind="stable")
+        return order, self.ids[order]
 
     def flags_at(self, row: int) -> tuple[str, ...]:
         return self.flag_sets[int(self.coded["flags"].codes[row])]
@@ -84,10 +123,11 @@ class EpisodeColumns:
     def episode(self, row: int) -> EpisodeInfo:
         """Everything about one episode."""
 
-        def number(name: str) -> Any:
-            return self.table[name][row].as_py()
+        def whole(name: str) -> int | None:
+            value = self.number_at(name, row)
+            return None if value is None else int(value)
 
-        reasons = json.loads(self.table["reasons"][row].as_py() or "{}")
+        reasons = json.loads(self.coded["reasons"].at(row) or "{}")
         cameras = self.coded["cameras"].at(row)
         digest = self.id_at(row)
         return EpisodeInfo(
@@ -99,12 +139,12 @@ class EpisodeColumns:
             robot=self.coded["robot"].at(row),
             task=self.coded["task"].at(row),
             language_instruction=self.coded["language_instruction"].at(row),
-            num_frames=number("num_frames") or 0,
-            duration_s=number("duration_s") or 0.0,
-            fps=number("fps") or 0.0,
+            num_frames=whole("frames") or 0,
+            duration_s=self.number_at("time", row) or 0.0,
+            fps=self.number_at("fps", row) or 0.0,
             cameras=tuple(cameras.split(_LIST_END)) if cameras else (),
-            state_dim=number("state_dim"),
-            action_dim=number("action_dim"),
+            state_dim=whole("state_dim"),
+            action_dim=whole("action_dim"),
             ingested_at=self.coded["ingested_at"].at(row) or "",
             scorer_version=self.coded["scorer_version"].at(row),
             overall_score=self.number_at("score", row),
@@ -129,6 +169,19 @@ def read_columns(catalog: str, *, cancel: CancelToken | None = None) -> EpisodeC
             parts.append(_encoded(batch))
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
     return _columns(table.take(_natural_order(table)))
+
+
+def read_columns_beside(catalog: str, *, cancel: CancelToken | None = None) -> EpisodeColumns:
+    """The same, read in a process of its own: none of the libraries that it takes is loaded here.
+
+    Raises BesideError too, when that process ended.
+    """
+    with Beside() as beside:
+        return beside.call(_read_columns, catalog, cancel=CancelToken() if cancel is None else cancel)
+
+
+def _read_columns(catalog: str, cancel: CancelToken) -> EpisodeColumns:
+    return read_columns(catalog, cancel=cancel)
 
 
 def _encoded(batch: pa.RecordBatch | pa.Table) -> pa.Table:
@@ -162,18 +215,15 @@ def _coded(column: pa.ChunkedArray) -> Coded:
 
 
 def _columns(table: pa.Table) -> EpisodeColumns:
+    import numpy as np
+
     coded = {name: _coded(table[name]) for name in _CODED}
     names = {"score": "overall_score", "frames": "num_frames", "time": "duration_s", "episode": "episode_index"}
-    numbers = {
-        told: _floats(table[column]) for told, column in (*names.items(), *((metric, metric) for metric in METRICS))
-    }
+    same = ("fps", "state_dim", "action_dim", *METRICS)
+    numbers = {told: _floats(table[column]) for told, column in (*names.items(), *zip(same, same, strict=True))}
     flag_sets = tuple(tuple(text.split(_LIST_END)) if text else () for text in coded["flags"].names)
-    return EpisodeColumns(
-        table.select(["episode_id", "num_frames", "duration_s", "fps", "state_dim", "action_dim", "reasons"]),
-        coded,
-        numbers,
-        flag_sets,
-    )
+    ids = np.array([one.encode() for one in table["episode_id"].to_pylist()], np.bytes_)
+    return EpisodeColumns(ids, coded, numbers, flag_sets)
 
 
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:

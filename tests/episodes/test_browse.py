@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from noeira_tui.core.childenv import child_environment
 from noeira_tui.core.errors import CancelledError
 from noeira_tui.core.progress import CancelToken
-from noeira_tui.episodes.browse import read_columns
+from noeira_tui.episodes.browse import read_columns, read_columns_beside
 from noeira_tui.episodes.query import CatalogReader
 from noeira_tui.episodes.tables import NoCatalogError, make_catalog, open_catalog
 from tests.support.catalog_build import JUMP, SOURCES, write_catalog
@@ -58,6 +63,43 @@ def test_an_empty_catalog_and_none(tmp_path: Path) -> None:
     assert len(read_columns(str(tmp_path / "empty"))) == 0
     with pytest.raises(NoCatalogError):
         read_columns(str(tmp_path / "none"))
+
+
+def test_rows_are_found_by_their_ids_however_often_one_occurs(catalog: Path) -> None:
+    one = read_columns(str(catalog))
+    columns = replace(one, ids=np.tile(one.ids, 3))
+    ids = [one.id_at(4), one.id_at(21), "no such id", ""]
+    assert np.flatnonzero(columns.have(ids)).tolist() == [4, 21, 34, 51, 64, 81]
+    assert not columns.have([]).any()
+    assert columns.ids_at(np.array([64, 21])) == ids[:2]
+    assert [columns.row_of(text) for text in ids] == [4, 21, None, None]
+
+
+def test_another_process_reads_the_same(catalog: Path, tmp_path: Path) -> None:
+    here, there = read_columns(str(catalog)), read_columns_beside(str(catalog))
+    assert [there.episode(row) for row in range(30)] == [here.episode(row) for row in range(30)]
+    with pytest.raises(NoCatalogError):
+        read_columns_beside(str(tmp_path / "none"))
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError):
+        read_columns_beside(str(catalog), cancel=token)
+
+
+def test_the_columns_need_none_of_the_libraries_that_read_them(catalog: Path) -> None:
+    script = (
+        "import sys; from noeira_tui.episodes.browse import read_columns_beside\n"
+        "columns = read_columns_beside(sys.argv[1]); columns.episode(3); columns.have([columns.id_at(0)])\n"
+        "print(len(columns), sorted({'pyarrow', 'duckdb', 'deltalake', 'pandas'} & sys.modules.keys()))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(catalog)],
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "30 []\n"
 
 
 def test_a_read_can_be_stopped(catalog: Path) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from noeira_tui.core.progress import CancelToken, ProgressSnapshot
@@ -324,7 +323,7 @@ def many(made: Path, times: int) -> QualityTable:
     one = quality_reading.read_quality(str(made / "episodes"), CancelToken()).columns
     return QualityTable(
         EpisodeColumns(
-            pa.concat_tables([one.table] * times).combine_chunks(),
+            np.tile(one.ids, times),
             {name: Coded(coded.names, np.tile(coded.codes, times)) for name, coded in one.coded.items()},
             {name: np.tile(values, times) for name, values in one.numbers.items()},
             one.flag_sets,
