@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -86,6 +86,8 @@ def commit_named(
     for blob in stored.values():
         keep(blob)
     blobs = {path: blob.pk for path, blob in named.items() if blob is not None}
+    for file, below in _below_files(blobs):
+        raise RequestRefusedError(422, f"{file} is a file, so that there can be no {below}: no folder could hold both")
     return _commit(session, recording, blobs, n_episodes, n_frames, explicit=True)
 
 
@@ -101,10 +103,17 @@ def commit_working_set(session: Session, recording: Recording) -> Committed | No
     )
     if session.scalar(recent.limit(1)) is not None:
         return None
-    ready = select(RecordingFile.path, RecordingFile.blob_pk).where(
-        RecordingFile.recording_pk == recording.pk, RecordingFile.blob_pk.is_not(None)
+    ready = (
+        select(RecordingFile.path, RecordingFile.blob_pk)
+        .where(RecordingFile.recording_pk == recording.pk, RecordingFile.blob_pk.is_not(None))
+        .order_by(RecordingFile.updated_at, RecordingFile.pk)
     )
     blobs = {path: blob_pk for path, blob_pk in session.execute(ready) if blob_pk is not None}
+    newer = {path: number for number, path in enumerate(blobs)}
+    for pair in list(_below_files(blobs)):
+        # What was a file and is a folder now, or the other way round: readers get what came last.
+        if all(path in blobs for path in pair):
+            del blobs[min(pair, key=newer.__getitem__)]
     committed = _commit(session, recording, blobs, recording.n_episodes, recording.n_frames, explicit=False)
     return committed if committed.created else None
 
@@ -161,6 +170,16 @@ def _commit(
         )
     recording.updated_at = now()
     return Committed(row, created=True)
+
+
+def _below_files(paths: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of a path and another one that has it as a folder."""
+    for path in paths:
+        end = path.find("/")
+        while end >= 0:
+            if path[:end] in paths:
+                yield path[:end], path
+            end = path.find("/", end + 1)
 
 
 def _in_lots(names: list[str], size: int = 5000) -> list[list[str]]:

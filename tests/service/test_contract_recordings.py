@@ -252,6 +252,24 @@ def test_a_revision_of_missing_files_is_refused_and_names_them(call: Caller, rec
     assert commit(call, recording, {}).status_code == 422
 
 
+def test_a_revision_cannot_hold_a_file_and_files_below_it(call: Caller, recording: str) -> None:
+    for path in ("data/x", "data/x/y", "data/x-y"):
+        call.send_file(recording, path, path.encode())
+    both = commit(call, recording, {path: path.encode() for path in ("data/x", "data/x/y")})
+    assert both.status_code == 422 and "data/x is a file" in both.json()["error"]
+    assert commit(call, recording, {path: path.encode() for path in ("data/x", "data/x-y")}).status_code == 201
+
+
+def test_readers_get_the_folder_that_replaced_a_file(call: Caller, recording: str) -> None:
+    call.send_file(recording, "data/x", b"a file")
+    call.send_file(recording, "data/x/y", b"in a folder")
+    call.send_file(recording, "meta/info.json", b"{}")
+    assert set(call.files(recording)) == {"data/x/y", "meta/info.json"}
+    call.send_file(recording, "data/x", b"a file again")
+    call.send_file(recording, "meta/info.json", b"{ }")
+    assert set(call.files(recording)) == {"data/x", "meta/info.json"}
+
+
 def test_restoring_a_revision(call: Caller, recording: str) -> None:
     old, new = {"data/a": unique()}, {"data/a": unique(), "data/b": unique()}
     for number, files in enumerate((old, new), 1):
