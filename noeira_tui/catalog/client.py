@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from noeira_tui.catalog import refusals
-from noeira_tui.catalog.retry import COMPARING_S, INTERACTIVE, RETRY_STATUSES, Patience, wait_before
+from noeira_tui.catalog.retry import INTERACTIVE, RETRY_STATUSES, Patience, comparing_s, wait_before
 from noeira_tui.catalog.wire import (
     DatasetAnswer,
     DatasetRow,
@@ -175,7 +175,8 @@ class CatalogClient:
         body: dict[str, Any] = {"size_bytes": size_bytes, "sha256": sha256}
         if object_key:
             body["object_key"] = object_key
-        self.exchange("POST", f"/datasets/{_segment(dataset_id)}/complete", body, busy_s=COMPARING_S, cancel=cancel)
+        route, busy_s = f"/datasets/{_segment(dataset_id)}/complete", comparing_s(size_bytes)
+        self.exchange("POST", route, body, busy_s=busy_s, cancel=cancel)
 
     def delete_dataset(self, dataset_id: str) -> None:
         """Remove a dataset from the service."""
@@ -249,7 +250,9 @@ class CatalogClient:
     ) -> None:
         """Say that the bytes of a file are there."""
         body = OfferedFile(path, sha256, size_bytes, base_sha256).to_json()
-        self.exchange("POST", f"{recording_route(project, dataset)}/files/complete", body, busy_s=COMPARING_S)
+        self.exchange(
+            "POST", f"{recording_route(project, dataset)}/files/complete", body, busy_s=comparing_s(size_bytes)
+        )
 
     # -- one request
 

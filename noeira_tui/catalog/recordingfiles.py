@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from noeira_tui.catalog.client import CatalogClient, FileRegistration, recording_route
-from noeira_tui.catalog.retry import COMPARING_S
+from noeira_tui.catalog.retry import comparing_s
 from noeira_tui.catalog.wire import (
     MAX_BATCH,
     FileAnswer,
@@ -161,7 +161,7 @@ class RecordingFiles:
 
     def _ask_batch(self, route: str, files: Sequence[OfferedFile]) -> Sequence[FileAnswer] | None:
         body = {"files": [file.to_json() for file in files]}
-        busy_s = COMPARING_S if route == "complete-batch" else 0.0
+        busy_s = comparing_s(sum(file.size_bytes for file in files)) if route == "complete-batch" else 0.0
         answer = self.client.exchange("POST", f"{self._route}/files/{route}", body, expected=_NO_ROUTE, busy_s=busy_s)
         if answer.status in _NO_ROUTE:
             # It said it could and cannot: from now on one by one, which also tells an unknown recording.

@@ -9,9 +9,14 @@ from email.utils import parsedate_to_datetime
 
 RETRY_STATUSES = frozenset({429, 502, 503, 504})
 _LONGEST_WAIT_S = 30.0
-COMPARING_S = 600.0
-"""How long a service may go on comparing what was uploaded with its digest, asking to come again for the result: giving
-up would send gigabytes once more."""
+_COMPARING_S = 600.0
+_COMPARED_PER_S = 30e6
+
+
+def comparing_s(size_bytes: int) -> float:
+    """How many seconds a service may go on comparing what was uploaded with its digest, asking to come again for the
+    result: giving up would send gigabytes once more."""
+    return _COMPARING_S + size_bytes / _COMPARED_PER_S
 
 
 @dataclass(frozen=True)

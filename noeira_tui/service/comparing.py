@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
+from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
 from noeira_tui.service.contents import Contents, Upload
 from noeira_tui.service.problems import RequestRefusedError
 from noeira_tui.service.store import ObjectStore, StoredObject, StoreError, fresh_object_key
@@ -21,6 +22,7 @@ _NOTHING_STORED = "Nothing was uploaded for this registration: PUT the bytes to 
 _PATIENCE_S = 20.0
 _COME_AGAIN_S = 1
 _READERS = 4
+_LONG_READERS = 2
 _WAITING_AT_ONCE = 16
 _SMALL_BYTES = 1024**2
 _KEPT_S = 3600.0
@@ -63,6 +65,7 @@ class Comparisons:
         self._fresh_key = fresh_key
         self._patience_s = patience_s
         self._readers = ThreadPoolExecutor(_READERS, "compare")
+        self._long_readers = ThreadPoolExecutor(_LONG_READERS, "compare-long")
         self._waiting = threading.BoundedSemaphore(_WAITING_AT_ONCE)
         self._lock = threading.Lock()
         self._running: dict[tuple[str, Contents], _Comparison] = {}
@@ -94,7 +97,8 @@ class Comparisons:
 
     def close(self) -> None:
         """Begin no further reading."""
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        for readers in (self._readers, self._long_readers):
+            readers.shutdown(wait=False, cancel_futures=True)
 
     def _look(self, object_key: str, contents: Contents, deadline: float) -> _Settled:
         with self._lock:
@@ -133,7 +137,9 @@ class Comparisons:
             self._forget_old()
             running = self._running.get(key)
             if running is None:
-                result = self._readers.submit(self._settle, object_key, contents)
+                # What is read for hours does not stand in the way of the others.
+                readers = self._readers if contents.size_bytes <= MAX_SINGLE_PUT_BYTES else self._long_readers
+                result = readers.submit(self._settle, object_key, contents)
                 running = self._running[key] = _Comparison(result, time.monotonic())
         return running
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from noeira_tui.core.errors import ConfigError, MissingSettingError
-from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
 
 DEFAULT_PORT = 8787
 DEFAULT_BUCKET = "noeira"
@@ -84,7 +83,7 @@ class ServiceConfig:
     max_files: int = 200_000
     max_revisions: int = 10_000
     max_definitions: int = 1000
-    hash_up_to_bytes: int = MAX_SINGLE_PUT_BYTES
+    hash_up_to_bytes: int = 5 * 1024**4
     audit_days: int = 365
 
     @classmethod
