@@ -152,7 +152,7 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int, problem: st
         told = (
             cut(clean(reasons[0], glyphs), room, glyphs)
             if room >= 30
-            else f"{figures.count(len(reasons), 'reason')}: D"
+            else f"{figures.count(len(reasons), 'reason')}: {glyphs.key('unsent')}"
         )
     if told:
         left.append((f" {glyphs.dot} {told}", "quiet"))
