@@ -84,7 +84,9 @@ class ParquetFile:
         """Where the chunks of some columns are. Raises DatasetFileError (`damaged_file`) where that is no place."""
         import numpy as np
 
-        wanted = np.ix_(list(groups), [leaf for name in columns for leaf in self._leaves.get(name, ())])
+        # A row group without rows has its chunks anywhere.
+        filled = [group for group in groups if self._facts.rows[group]]
+        wanted = np.ix_(filled, [leaf for name in columns for leaf in self._leaves.get(name, ())])
         starts, stops = self._facts.starts[wanted].ravel(), self._facts.stops[wanted].ravel()
         if ((starts < len(MAGIC)) | (stops < starts) | (stops > self.footer.total)).any():
             raise cut_short(self.path, "its footer names places outside of it")
