@@ -68,10 +68,13 @@ class Listing:
 
 @dataclass(frozen=True)
 class Cost:
-    """What was read so far: body bytes, and requests (reads, on a disk)."""
+    """What was read so far: body bytes, and requests (reads, on a disk); of a deep check `files_checked` of
+    `files_to_check`, 0 where none goes on or nobody can tell."""
 
     bytes_read: int = 0
     requests: int = 0
+    files_checked: int = 0
+    files_to_check: int = 0
 
 
 class Traffic:
@@ -81,16 +84,28 @@ class Traffic:
         self._lock = threading.Lock()
         self._bytes_read = 0
         self._requests = 0
+        self._checked = 0
+        self._to_check = 0
 
     def add(self, *, size_bytes: int = 0, requests: int = 0) -> None:
         with self._lock:
             self._bytes_read += size_bytes
             self._requests += requests
 
+    def begin_check(self, files: int) -> None:
+        """A deep check of so many files begins."""
+        with self._lock:
+            self._checked, self._to_check = 0, files
+
+    def checked(self) -> None:
+        """One file more was looked at."""
+        with self._lock:
+            self._checked += 1
+
     @property
     def cost(self) -> Cost:
         with self._lock:
-            return Cost(self._bytes_read, self._requests)
+            return Cost(self._bytes_read, self._requests, self._checked, self._to_check)
 
 
 class Store(Protocol):

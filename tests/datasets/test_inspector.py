@@ -37,7 +37,9 @@ def test_everything_once(made: Path) -> None:
         assert histogram.edges[0] == 120.0
         assert histogram.edges[-1] == 126.0
         assert {one.name for one in inspector.stats()} == {"observation.state"}
+        assert (inspector.cost.files_checked, inspector.cost.files_to_check) == (0, 0)
         assert inspector.deepen() == ()
+        assert inspector.cost.files_checked == inspector.cost.files_to_check > 0
         before = inspector.cost
         inspector.summary()
         inspector.page(0, 50)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,20 +152,6 @@ async def test_the_bytes_that_were_read_are_told(made: Path) -> None:
         assert cost is not None
         assert (cost.bytes_read, cost.requests) == (sum(sizes), 2), "nothing but the metadata, until somebody looks"
         assert "kB read · 2 requests" in looking.painted("#header")
-
-
-async def test_a_deep_check_by_a_key(made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made / "small", tmp_path / "cut")
-    (tmp_path / "cut/videos/observation.images.front/chunk-000/file-000.mp4").unlink()
-    async with inspecting(tmp_path / "cut") as looking:
-        await looking.press("5", "V")
-        await looking.until(lambda: looking.screen.checked)
-        assert "missing_file" in looking.text
-        assert "videos/observation.images.front/chunk-000/file-000.mp4" in looking.text
-        await looking.press("V")
-        assert "looked at already" in looking.driver.toasts()
-        await looking.press("y")
-        assert "missing_file" in looking.driver.app.clipboard
 
 
 async def test_what_is_empty_says_so(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.datasets.facts import Problem
@@ -15,6 +17,8 @@ from noeira_tui.datasets.lerobot.layout import INFO
 from noeira_tui.datasets.mp4 import VideoIndex, read_index
 from noeira_tui.datasets.parquet import ParquetFile, open_parquet
 from noeira_tui.datasets.source import Source
+
+T = TypeVar("T")
 
 _TOLERANCE = 1.5
 _LONG_FRAME = 2.5
@@ -33,6 +37,24 @@ class _Rows:
     failure: Problem | None = None
 
 
+def files_to_check(table: EpisodeTable, there: frozenset[str]) -> int:
+    """How many files `check_rows` and `check_videos` look at."""
+    videos = (file for columns in table.videos.values() for file in columns.files)
+    return len(there & {file for file in (*table.data_files, *videos) if file is not None})
+
+
+def _counted(source: Source, look: Callable[[str], T]) -> Callable[[str], T]:
+    """The same look, which counts the files it was given: who waits for all of them is told how many are done."""
+
+    def counting(file: str) -> T:
+        try:
+            return look(file)
+        finally:
+            source.traffic.checked()
+
+    return counting
+
+
 def check_rows(
     source: Source, info: LeRobotInfo, table: EpisodeTable, there: frozenset[str], problems: Problems
 ) -> None:
@@ -41,7 +63,7 @@ def check_rows(
     for row, file in enumerate(table.data_files):
         if file is not None and file in there:
             wanted.setdefault(file, []).append(row)
-    found = source.each(lambda file: _count_rows(source, file), list(wanted))
+    found = source.each(_counted(source, lambda file: _count_rows(source, file)), list(wanted))
     where = {index: one.file for one in found for index in one.counts}
     for one in found:
         if one.failure is not None:
@@ -133,7 +155,7 @@ def check_videos(
         except DatasetFileError as err:
             return Problem(err.code, file, "", err.message)
 
-    for file, found in zip(wanted, source.each(look, list(wanted)), strict=True):
+    for file, found in zip(wanted, source.each(_counted(source, look), list(wanted)), strict=True):
         camera, rows = wanted[file]
         if isinstance(found, Problem):
             problems.extend((found,))

@@ -9,7 +9,7 @@ from noeira_tui.core.errors import DatasetError
 from noeira_tui.datasets.facts import DatasetInfo, Episode, FeatureStats, Picture, Problem, Series
 from noeira_tui.datasets.jsonfacts import Problems, finite_number, whole_number
 from noeira_tui.datasets.lerobot.consistency import check_files, check_table
-from noeira_tui.datasets.lerobot.deep import check_rows, check_videos
+from noeira_tui.datasets.lerobot.deep import check_rows, check_videos, files_to_check
 from noeira_tui.datasets.lerobot.episodes import EpisodeTable, read_episodes
 from noeira_tui.datasets.lerobot.images import read_image
 from noeira_tui.datasets.lerobot.info import LeRobotInfo, parse_info
@@ -80,6 +80,7 @@ class LeRobotReader:
     def deepen(self, source: Source) -> None:
         table = self.episodes(source)
         problems = Problems()
+        source.traffic.begin_check(files_to_check(table, self._there))
         check_rows(source, self._info, table, self._there, problems)
         check_videos(source, self._info, table, self._there, problems)
         self._check_stats(source, problems)

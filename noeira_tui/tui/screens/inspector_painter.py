@@ -172,6 +172,15 @@ class InspectorPainter:
             counts[Section.PROBLEMS] = f"{len(screen.problems):,}"
         return counts
 
+    def _checked(self) -> str:
+        """How far a deep check is, in files: how many bytes of each it takes shows only as it reads them."""
+        cost = self._screen.reads.cost
+        if cost is None or not cost.files_to_check:
+            return ""
+        share = 100 * cost.files_checked // cost.files_to_check
+        files = figures.count(cost.files_to_check, "file")
+        return f" {share} % {self._screen.glyphs.dot} {cost.files_checked:,} of {files}"
+
     def _status(self, width: int) -> Line:
         """What is being read; else the highlighted episode, or what the figures stand on."""
         screen, glyphs = self._screen, self._screen.glyphs
@@ -179,6 +188,8 @@ class InspectorPainter:
         if running:
             what, seconds = READING[running[-1]], screen.reads.elapsed_s(running[-1])
             since = f" {figures.clock(seconds)}" if seconds >= TOLD_AFTER_S else ""
+            if running[-1] is Lane.DEEP:
+                since = f"{self._checked()}{since}"
             reading = f" {glyphs.again} {what}{glyphs.ellipsis}"
             return cut_line(
                 ((reading, "live"), (since, "strong"), (f"  {glyphs.key('inspector_stop')} stops it", "faint")),
