@@ -15,6 +15,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter, NoColor
 
+from noeira_tui.core.installed import PROGRAM
 from noeira_tui.tui.action import key_label
 from noeira_tui.tui.actions import key_of
 from noeira_tui.tui.board import Board
@@ -107,9 +108,14 @@ class NoeiraApp(App[None]):
     def _fatal_error(self) -> None:
         """Say where a fault of ours is, without the values of variables: keys may be among them."""
         from rich.segment import Segments
+        from rich.text import Text
         from rich.traceback import Traceback
 
         self.bell()
+        if PROGRAM.look():
+            self._exit_renderables.append(Text(f"{PROGRAM.told()} Run noeira-tui again; jobs go on."))
+            self._close_messages_no_wait()
+            return
         lines = self.console.render(Traceback(width=None), self.console.options)
         self._exit_renderables.append(Segments(lines))
         self._close_messages_no_wait()

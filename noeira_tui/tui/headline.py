@@ -24,11 +24,17 @@ TITLES = {Place.PROJECTS: "Projects", Place.CATALOG: "Catalog", Place.PACKS: "Pa
 
 
 def header(
-    overview: Overview | None, rates: tuple[float, float], *, looking: bool, glyphs: Glyphs, width: int
+    overview: Overview | None,
+    rates: tuple[float, float],
+    *,
+    looking: bool,
+    glyphs: Glyphs,
+    width: int,
+    replaced: bool = False,
 ) -> tuple[Line, Line]:
     """The left and the right part of the first line; less of it when it is narrow.
 
-    `rates` are the bytes a second that come in and go out.
+    `rates` are the bytes a second that come in and go out; `replaced` tells that the program is another one on disk.
     """
     sep: Piece = (f" {glyphs.dot} ", "faint")
     left: list[Piece] = [(" noeira ", "key"), (" ", "")]
@@ -49,6 +55,8 @@ def header(
             right += [("  ", ""), (f"{sign} {figures.rate(rate, glyphs)}", "accent")]
     if looking and overview is not None and width >= 70:
         right = [("looking" + glyphs.ellipsis + "  ", "faint"), *right]
+    if replaced:
+        right = [("updated: restart it  ", "attention"), *right]
     return tuple(left), (*right, (" ", ""))
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from noeira_tui.core.installed import PROGRAM
 from noeira_tui.tui.glyphs import Glyphs
 from noeira_tui.tui.text import clean, cut
 
@@ -38,8 +41,25 @@ class Telling:
             self._told.add(text)
             self.tell(text, title=title, severity="warning")
 
+    def unless_replaced(self, do: Callable[[], None]) -> None:
+        """Do something that may load more of the program; where that was replaced on disk meanwhile, say so instead."""
+        try:
+            do()
+        except ImportError:
+            if not PROGRAM.look():
+                raise
+            self.tell_replaced()
+
+    def tell_replaced(self) -> None:
+        """Say that this program was replaced on disk, and what to do. A dialog might not fit the rest any more."""
+        leave = self._glyphs.key("quit")
+        self.tell(f"{PROGRAM.told()} Restart it: {leave}, then noeira-tui. Jobs go on.", severity="warning")
+
     def show_error(self, error: NoeiraError) -> None:
         """Say what failed, in a dialog that can be copied."""
+        if PROGRAM.was_replaced and error.title == PROGRAM.error().title:
+            self.tell_replaced()
+            return
         from noeira_tui.tui.modals.error import ErrorDialog
 
         self._screen.app.push_screen(ErrorDialog(error, self._glyphs))
@@ -51,8 +71,22 @@ class Telling:
             app.bell()
         elif how == "osc9" and app._driver is not None and not app.is_headless:
             shown = cut(clean(text, self._glyphs), 80, self._glyphs)
-            app._driver.write(f"\x1b]9;{shown}\x07")
+            app._driver.write(passed_on(f"\x1b]9;{shown}\x07", os.environ))
 
     def copy(self, text: str) -> None:
         """Put text on the clipboard of the user's terminal; what is no UTF-8 is escaped."""
         self._screen.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
+
+
+def passed_on(sequence: str, environ: Mapping[str, str]) -> str:
+    """A sequence for the terminal itself, past tmux or screen where the app runs in one.
+
+    tmux passes it on with `set -g allow-passthrough on`; without that both drop it, as they drop a bare one.
+    """
+    if environ.get("TMUX"):
+        doubled = sequence.replace("\x1b", "\x1b\x1b")
+        return f"\x1bPtmux;{doubled}\x1b\\"
+    if environ.get("STY") or environ.get("TERM", "").startswith("screen"):
+        # What ends the outer sequence may not stand inside: the inner one ends with a bell.
+        return f"\x1bP{sequence}\x1b\\"
+    return sequence

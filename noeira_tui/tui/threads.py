@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.message import Message
 
 from noeira_tui.core.errors import NoeiraError
+from noeira_tui.core.installed import PROGRAM
 from noeira_tui.core.states import State
 from noeira_tui.tui.messages import (
     ErrandDone,
@@ -59,16 +60,26 @@ def attempt(work: Callable[[], Result], failed: Callable[[NoeiraError], None]) -
         finished = True
         failed(err)
         return None
+    except ImportError:
+        if not PROGRAM.look():
+            raise
+        finished = True
+        failed(PROGRAM.error())
+        return None
     finally:
         if not finished:
-            fault = sys.exception()
-            failed(
-                NoeiraError(
-                    f"{type(fault).__name__}: {fault}",
-                    title="Unexpected error",
-                    hint="This is a fault of the program; please report it.",
-                )
-            )
+            failed(_fault(sys.exception()))
+
+
+def _fault(fault: BaseException | None) -> NoeiraError:
+    """A fault of ours as an error; where the program was replaced while it ran, that is the fault."""
+    if PROGRAM.look():
+        return PROGRAM.error()
+    return NoeiraError(
+        f"{type(fault).__name__}: {fault}",
+        title="Unexpected error",
+        hint="This is a fault of the program; please report it.",
+    )
 
 
 class Watcher:
@@ -123,6 +134,7 @@ class Watcher:
 
     def _look(self, *, ask_service: bool, before: Overview | None = None) -> Overview | None:
         """One look, told. What the one `before` heard of the service, and whether the box is safe, still holds."""
+        PROGRAM.look()
         overview = attempt(lambda: self._box.look(ask_service=ask_service), lambda error: self._tell(LookFailed(error)))
         if overview is not None:
             if before is not None:

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
+from noeira_tui.core.installed import PROGRAM
 from noeira_tui.tui.actions import BY_ID, Group, Situation, bindings
 from noeira_tui.tui.background import Background
 from noeira_tui.tui.board import PANES, Board
@@ -235,7 +236,7 @@ class MainScreen(Screen[None]):
         self.news.jobs_failed(message)
 
     def on_errand_done(self, message: ErrandDone) -> None:
-        message.then()
+        self.telling.unless_replaced(message.then)
 
     def on_errand_failed(self, message: ErrandFailed) -> None:
         if message.otherwise is not None:
@@ -322,6 +323,12 @@ class MainScreen(Screen[None]):
         if reason is not None:
             self.tell(reason, severity="warning")
             return
+        if action_id == "quit" and PROGRAM.look():
+            self.app.exit()  # whatever fits together: leaving always works
+            return
+        self.telling.unless_replaced(lambda: self._do(action_id))
+
+    def _do(self, action_id: str) -> None:
         if self._operations is None:
             from noeira_tui.tui.operations import Operations
 

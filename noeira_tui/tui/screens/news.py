@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+from noeira_tui.core.installed import PROGRAM
 from noeira_tui.core.settings import NOTIFY, SLOTS
 from noeira_tui.core.settingspecs import no_slots
 from noeira_tui.tui.board import PANES
@@ -23,6 +24,7 @@ class News:
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
         self._seen_whole = False
+        self._told_replaced = False
 
     def expect_first(self) -> None:
         """Take the next whole look for the first one."""
@@ -36,6 +38,9 @@ class News:
         screen.board.look_problem = ""
         if message.is_whole:
             screen.looking, self._seen_whole = False, True
+        if PROGRAM.was_replaced and not self._told_replaced:
+            self._told_replaced = True
+            screen.telling.tell_replaced()
         for warning in message.shelved.overview.warnings:
             screen.telling.tell_once(warning)
         screen.follow()

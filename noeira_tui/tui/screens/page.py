@@ -40,7 +40,7 @@ class Page(Screen[None]):
         """What decides which actions can be used now."""
 
     def on_errand_done(self, message: ErrandDone) -> None:
-        message.then()
+        self.telling.unless_replaced(message.then)
 
     def on_errand_failed(self, message: ErrandFailed) -> None:
         if message.otherwise is not None:
@@ -67,7 +67,7 @@ class Page(Screen[None]):
         if reason is not None:
             self.tell(reason, severity="warning")
         else:
-            self.handlers[action_id]()
+            self.telling.unless_replaced(self.handlers[action_id])
 
     def open_palette(self) -> None:
         """Find any action of this screen by its name."""

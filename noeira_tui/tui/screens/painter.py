@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from noeira_tui.core.installed import PROGRAM
 from noeira_tui.tui import headline, job_rows
 from noeira_tui.tui.board import PANES
 from noeira_tui.tui.glyphs import Glyphs
@@ -144,6 +145,7 @@ class Painter:
             looking=self._screen.looking,
             glyphs=board.glyphs,
             width=width,
+            replaced=PROGRAM.was_replaced,
         )
         self._screen.query_one("#header", Painted).show([spread(*parts, width, board.glyphs)])
         parts = headline.status(board.overview, glyphs=board.glyphs, width=width, problem=board.look_problem)
