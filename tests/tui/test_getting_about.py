@@ -17,7 +17,7 @@ from noeira_tui.tui.job_rows import job_rows, paint_job
 from noeira_tui.tui.modals.jump import JumpScreen, labels
 from noeira_tui.tui.pace import Pace, sparkline
 from noeira_tui.tui.rows import Place, columns_of
-from noeira_tui.tui.telling import Telling
+from noeira_tui.tui.telling import Telling, passed_on
 from tests.tui.driving import NARROW, driving
 from tests.tui.fake_box import NOW, FakeBox, digest, job, sample_jobs
 
@@ -229,7 +229,27 @@ async def test_the_end_of_a_job_rings_when_that_is_wanted(how: str | None, rung:
         assert len(bells) == rung
 
 
-def test_a_notification_holds_nothing_that_a_terminal_obeys() -> None:
+@pytest.mark.parametrize(
+    ("environ", "sent"),
+    [
+        ({"TERM": "xterm-256color"}, "\x1b]9;done\x07"),
+        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux-0/default,1,0"}, "\x1bPtmux;\x1b\x1b]9;done\x07\x1b\\"),
+        # tmux calls its terminal screen as well.
+        ({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0"}, "\x1bPtmux;\x1b\x1b]9;done\x07\x1b\\"),
+        ({"TERM": "xterm", "STY": "12.pts-0.box"}, "\x1bP\x1b]9;done\x07\x1b\\"),
+        ({"TERM": "screen.xterm-256color"}, "\x1bP\x1b]9;done\x07\x1b\\"),
+        # Over ssh from within screen only the name of the terminal is left.
+        ({"TERM": "screen"}, "\x1bP\x1b]9;done\x07\x1b\\"),
+    ],
+)
+def test_a_notification_gets_past_tmux_and_screen(environ: dict[str, str], sent: str) -> None:
+    assert passed_on("\x1b]9;done\x07", environ) == sent
+
+
+def test_a_notification_holds_nothing_that_a_terminal_obeys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
     written: list[str] = []
     driver = SimpleNamespace(write=written.append)
     screen = SimpleNamespace(app=SimpleNamespace(is_headless=False, _driver=driver, bell=lambda: None))
