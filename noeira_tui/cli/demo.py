@@ -63,6 +63,8 @@ def demo(
             cli.output.say("ready; Ctrl-C ends the demo")
         else:
             _open_app(facts, stop, hung_up)
+            # Nobody looks any more, however long what was begun there still takes.
+            facts.end_recording()
             if folder is not None:
                 # What was begun in the app goes on without it, as everywhere; here the service must stay for that.
                 until_jobs_end(Path(facts.environment[STATE]), stop, lambda text: _tell(cli, text))

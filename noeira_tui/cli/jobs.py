@@ -20,6 +20,7 @@ from noeira_tui.core.errors import JobError, NoeiraError
 from noeira_tui.core.quantity import show_rate, show_size
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.jobs import process
+from noeira_tui.jobs.dataset_kinds import DatasetWatch
 from noeira_tui.jobs.records import JobRecord, JobState, Request
 from noeira_tui.jobs.store import JobStore
 
@@ -194,6 +195,10 @@ def _tell(cli: Cli, record: JobRecord, what: str) -> int:
 
 def _how_far(record: JobRecord) -> str:
     now = record.progress
+    if record.spec.kind == DatasetWatch.kind:
+        # It has no end that could be far: what it did is told.
+        did = [now.phase or f"{now.items_done} of {now.items_total or 0} episodes sent"]
+        return literal(" · ".join(did + ([f"{show_size(now.bytes_done)} in all"] if now.bytes_done else [])))
     if now.bytes_total is None:
         return now.phase if record.is_live else ""
     text = f"{show_size(now.bytes_done)} of {show_size(now.bytes_total)}"

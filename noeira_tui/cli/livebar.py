@@ -61,7 +61,7 @@ def describe(title: str, now: ProgressSnapshot, *, live: bool) -> str:
             full = round(fraction * _BAR_CELLS)
             parts.append("[" + "#" * full + "." * (_BAR_CELLS - full) + "]")
         parts.append(f"{fraction:.0%}")
-    if now.bytes_total is not None:
+    if now.bytes_total:
         parts.append(f"{show_size(now.bytes_done)} of {show_size(now.bytes_total)}")
     if now.rate > 0:
         parts.append(show_rate(now.rate))

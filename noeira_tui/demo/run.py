@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,11 +31,15 @@ _LOOK_EVERY_S = 0.5
 
 @dataclass(frozen=True)
 class DemoReady:
-    """The running demo: the four lines to paste into a `.env`, and the environment for a child that uses it."""
+    """The running demo: the four lines to paste into a `.env`, and the environment for a child that uses it.
+
+    `end_recording` ends the background recorder before the demo itself ends.
+    """
 
     root: Path
     lines: tuple[str, ...] = field(repr=False)
     environment: Mapping[str, str] = field(repr=False)
+    end_recording: Callable[[], None] = field(repr=False)
 
 
 def run_demo(
@@ -68,8 +73,8 @@ def run_demo(
             if not _build(folder, service, tell, stop):
                 return
             live = folder / "root" / "projects" / LIVE[0] / "datasets" / LIVE[1]
-            with children.recorder(live, folder / "recorder.log", RECORD_EVERY_S):
-                announce(_ready(folder, settings))
+            with children.recorder(live, folder / "recorder.log", RECORD_EVERY_S) as recording:
+                announce(_ready(folder, settings, partial(children.end, recording)))
                 while not stop.wait(_LOOK_EVERY_S):
                     if process.poll() is not None:
                         raise children.died("The embedded service", process, log)
@@ -128,12 +133,13 @@ def _build(folder: Path, service: Mapping[str, str], tell: Callable[[str], None]
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _ready(folder: Path, settings: Mapping[str, str]) -> DemoReady:
+def _ready(folder: Path, settings: Mapping[str, str], end_recording: Callable[[], None]) -> DemoReady:
     shown = (URL, API_KEY, PROJECTS, ROOT)
     return DemoReady(
         root=folder / "root",
         lines=tuple(dotenv_line(name, settings[name]) for name in shown),
         environment={**os.environ, **settings},
+        end_recording=end_recording,
     )
 
 
