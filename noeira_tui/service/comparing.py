@@ -116,9 +116,9 @@ class Comparisons:
 
     def _settle(self, object_key: str, contents: Contents) -> _Settled:
         """Put an upload where nobody can replace it, and look at it there: what is looked at is what is published."""
-        key = self._store.settle(object_key, self._fresh_key(object_key))
+        key = self._store.settle(object_key, self._fresh_key(object_key), contents.size_bytes)
         try:
-            stored = self._store.head(key)
+            stored = self._store.settled(key, contents.size_bytes)
             if stored is not None and self._is_to_be_read(stored, contents):
                 stored = self._store.read_through(key)
         except StoreError:

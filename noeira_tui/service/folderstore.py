@@ -32,6 +32,7 @@ class FolderStore(ObjectStore):
     ) -> None:
         super().__init__(endpoint, bucket, signer, public_endpoint, hash_up_to_bytes=hash_up_to_bytes)
         self._folder = folder / bucket
+        self.digests_copies = False
 
     def head(self, key: str) -> StoredObject | None:
         """What is stored under a key: objects appear whole, by a rename, so the file is asked and not its server."""
@@ -63,7 +64,7 @@ class FolderStore(ObjectStore):
         except OSError as err:
             raise StoreError(f"{self._folder / key} cannot be removed: {err.strerror or err}.") from err
 
-    def settle(self, key: str, target: str) -> str:
+    def settle(self, key: str, target: str, size_bytes: int) -> str:
         """A second name for the stored file: an upload that comes later replaces the first name only."""
         try:
             os.link(self._folder / key, self._folder / target, follow_symlinks=False)

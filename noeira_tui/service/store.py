@@ -26,7 +26,7 @@ from noeira_tui.core.outages import in_words
 from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service.presign import Signer, canonical_query, object_url
-from noeira_tui.service.storecopy import copy_inside
+from noeira_tui.service.storecopy import WHOLE_UP_TO_BYTES, copy_inside
 
 _TIMEOUT_S = 30.0
 _IDLE_CONNECTIONS = 16
@@ -65,8 +65,8 @@ class ObjectStore:
 
     `endpoint` is where the service reaches it, `public_endpoint` where clients do, both without the bucket; `style`
     says where its name goes (`path` or `host`). Objects of up to `hash_up_to_bytes` are read to learn their digest
-    where the store keeps none, which is usual after a plain PUT. `digests_copies` is False once the store has refused
-    to learn digests from copies.
+    where the store keeps none, which is usual after a plain PUT. `digests_copies` is False once the store has shown
+    that it learns no digests from copies.
     """
 
     is_listed = False
@@ -160,17 +160,24 @@ class ObjectStore:
             except StoreError as err:
                 _log.warning("%s is left behind: %s", key, err)
 
-    def settle(self, key: str, target: str) -> str:
+    def settle(self, key: str, target: str, size_bytes: int) -> str:
         """Copy what is stored now to `target`, which no upload URL can replace; the key of what is settled.
 
         Whoever holds an upload URL can replace the object it names until it expires. An outside store cannot rename:
-        there it costs a copy inside the store. Where nothing is stored it is `key` itself. Raises StoreError.
+        there it costs a copy inside the store. `size_bytes` is what the object has. Raises StoreError.
         """
-        stored = self.head(key)
-        if stored is None:
-            return key
-        copy_inside(self, key, target, stored.size_bytes)
+        copy_inside(self, key, target, size_bytes)
         return target
+
+    def settled(self, key: str, size_bytes: int) -> StoredObject | None:
+        """What a settled object of that size is, as far as that is told without reading it. Raises StoreError."""
+        if not self.digests_copies and size_bytes <= self.hash_up_to_bytes:
+            # It will be read, which tells its size too.
+            return StoredObject(size_bytes)
+        stored = self.head(key)
+        if stored is not None and stored.sha256 is None and size_bytes <= WHOLE_UP_TO_BYTES:
+            self.digests_copies = False
+        return stored
 
     def flush(self) -> None:
         """Make settled objects durable before a row names them."""

@@ -113,6 +113,14 @@ def test_a_store_that_refuses_to_digest_copies_is_asked_once(call: Caller, plain
     assert fetch(call.get("/datasets/runner-v1").json()["download_url"]) == b"two"
 
 
+def test_a_store_that_tells_no_digest_of_a_copy_is_asked_once(call: Caller, plain: PlainStore) -> None:
+    before = len(plain.asked)
+    call.push("walker", b"one")
+    call.push("runner", b"two")
+    asked = [one for one in plain.asked[before:] if one != "DELETE"]
+    assert asked == ["PUT", "HEAD", "COPY", "HEAD", "GET", "PUT", "HEAD", "COPY", "GET"]
+
+
 def test_a_kill_before_publishing_leaves_no_copy_for_ever(
     service: RunningService, call: Caller, plain: PlainStore
 ) -> None:

@@ -52,7 +52,7 @@ def by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("data", [b"", b"small", DATA])
 def test_a_copy_stays_what_it_was_when_its_source_changes(store: ObjectStore, data: bytes) -> None:
     store.write("source", data)
-    assert store.settle("source", "copy") == "copy"
+    assert store.settle("source", "copy", len(data)) == "copy"
     store.write("source", b"something else")
     assert store.read("copy") == data
     store.delete("source")
@@ -62,13 +62,14 @@ def test_a_copy_stays_what_it_was_when_its_source_changes(store: ObjectStore, da
 @pytest.mark.usefixtures("by_parts")
 def test_a_large_copy_is_made_by_parts_where_the_store_knows_how(store: ObjectStore) -> None:
     store.write("source", DATA)
-    store.settle("source", "copy")
+    store.settle("source", "copy", len(DATA))
     store.write("source", b"something else")
     assert store.read("copy") == DATA
 
 
 def test_nothing_is_settled_where_nothing_is_stored(store: ObjectStore) -> None:
-    assert store.settle("nothing", "copy-of-nothing") == "nothing"
+    with pytest.raises(StoreError):
+        store.settle("nothing", "copy-of-nothing", 4)
     assert store.head("copy-of-nothing") is None
 
 
@@ -76,8 +77,8 @@ def test_a_copy_tells_its_digest_where_the_store_learns_it(moto: str) -> None:
     store = ObjectStore(moto, "copies", SIGNER)
     store.make_bucket()
     store.write("source", b"data")
-    store.settle("source", "copy")
-    told = store.head("copy")
+    store.settle("source", "copy", 4)
+    told = store.settled("copy", 4)
     assert told is not None and told.sha256 == hashlib.sha256(b"data").hexdigest()
     store.close()
 

@@ -67,7 +67,10 @@ def running_plain_store() -> Iterator[PlainStore]:
                 if store.refuses_wishes and "x-amz-checksum-algorithm" in self.headers:
                     self._done(501)
                     return
-                body = store.objects[unquote(source).strip("/")]
+                if (found := store.objects.get(unquote(source).strip("/"))) is None:
+                    self._done(404)
+                    return
+                body = found
             elif store.short_puts:
                 store.short_puts -= 1
                 body = body[: len(body) // 2]
