@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
-import noeira_tui
 from noeira_tui.core.errors import NoeiraError
 
 Stamp = tuple[int, int, int]
@@ -51,7 +51,7 @@ class Installed:
             return None
         except (OSError, UnicodeDecodeError):
             return ""
-        return found[1] if found and found[1] != noeira_tui.__version__ else ""
+        return found[1] if found and found[1] != _running_version() else ""
 
 
 def _stamp(path: str) -> Stamp | None:
@@ -62,5 +62,10 @@ def _stamp(path: str) -> Stamp | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-PROGRAM = Installed(noeira_tui.__file__)
+def _running_version() -> str:
+    # Not imported here: the package names all of its parts, and the core depends on none.
+    return str(getattr(sys.modules.get("noeira_tui"), "__version__", ""))
+
+
+PROGRAM = Installed(os.path.join(os.path.dirname(os.path.dirname(__file__)), "__init__.py"))  # noqa: PTH118, PTH120
 """This process's own."""
