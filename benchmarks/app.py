@@ -1,10 +1,12 @@
 """The app, as a process in a pseudo-terminal of 140x40: how soon a key shows, what it costs, what it writes.
 
-    python -m benchmarks.app [--only keys bytes idle quit] [--seconds 20] [--keys 200]
+    python -m benchmarks.app [--only keys bytes idle recordings quit] [--seconds 20] [--keys 200]
 
 Its box has 10,000 datasets, 500 asset packs and 8 running jobs, all made up and changing four times a second; looks
 go on as they do (the picture is looked at again every few seconds). For the idle figures the box is a real one with a
-watch. Keys are timed from the byte typed to the byte that shows the row it leads to.
+watch, and for those of `recordings` it has 20 LeRobot v3 recordings of 50 episodes besides, whose tables are parquet:
+what it holds after --seconds at idle, and after the inspector with a plot and the quality screen were open. Keys are
+timed from the byte typed to the byte that shows the row it leads to.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 DATASETS = 10_000
 PACKS = 500
 JOBS = 8
+RECORDINGS = 20
 TICK_S = 0.25
 SIZE = (140, 40)
 
@@ -58,6 +61,7 @@ def main() -> None:
         "keys": _keys,
         "bytes": _bytes,
         "idle": _idle,
+        "recordings": _recordings,
         "quit": _quit,
     }
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
@@ -69,7 +73,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.app", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=["keys", "bytes", "idle", "quit"])
+    parser.add_argument("--only", nargs="+", choices=["keys", "bytes", "idle", "recordings", "quit"])
     parser.add_argument("--seconds", type=float, default=20, help="how long bytes and idle processor time are counted")
     parser.add_argument("--keys", type=int, default=200, help="how many keys are timed")
     parser.add_argument("--child", choices=["busy", "still", "real"], help=argparse.SUPPRESS)
@@ -127,6 +131,31 @@ def _idle(arguments: argparse.Namespace) -> Iterator[Figure]:
         yield Figure("memory, idle", app.resident_mb(), 120, "MB")
 
 
+def _recordings(arguments: argparse.Namespace) -> Iterator[Figure]:
+    with (
+        tempfile.TemporaryDirectory(prefix="noeira-bench-app-") as folder,
+        _watching(Path(folder), RECORDINGS) as root,
+        _app("real", root=root) as app,
+    ):
+        app.terminal.expect(f"cubes-{RECORDINGS - 1:02}", 60)
+        yield Figure("until the facts of 20 recordings are shown", time.perf_counter() - app.began, 1.0, "s")
+        app.settle(5)
+        before = app.processor_s(children=True)
+        app.drain(arguments.seconds)
+        used = app.processor_s(children=True) - before
+        yield Figure("processor, idle with a watch and 20 recordings", 100 * used / arguments.seconds, 1.0, "%")
+        yield Figure("memory beside 20 recordings, idle", app.resident_mb(), 120, "MB")
+        yield Figure("of which its own (proportional)", app.proportional_mb(), 120, "MB")
+        for what, keys in (("the inspector with a plot", ("1j", "i", "3", "j")), ("the quality screen", ("Q",))):
+            for key in keys:
+                app.terminal.type(key)
+                app.drain(3)
+            yield Figure(f"memory in {what}", app.resident_mb(), 120, "MB")
+            app.terminal.type("\x1b")
+            app.drain(3)
+        yield Figure("memory after both", app.resident_mb(), 120, "MB")
+
+
 def _quit(arguments: argparse.Namespace) -> Iterator[Figure]:
     taken = []
     for _ in range(5):
@@ -146,6 +175,7 @@ class _App:
         from tests.support.terminal import Terminal
 
         assert isinstance(terminal, Terminal)
+        self.began = time.perf_counter()
         self.terminal = terminal
 
     def settle(self, seconds: float) -> None:
@@ -170,15 +200,21 @@ class _App:
             assert time.monotonic() < deadline, f"{text} never came"
             self.terminal.read(1)
 
-    def processor_s(self) -> float:
-        """Seconds of a core it has used."""
+    def processor_s(self, *, children: bool = False) -> float:
+        """Seconds of a core it has used; with those of its `children` that have ended, if they are asked for."""
         fields = Path(f"/proc/{self.terminal.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(map(int, fields[11 : 15 if children else 13])) / os.sysconf("SC_CLK_TCK")
 
     def resident_mb(self) -> float:
         """Its memory."""
         status = Path(f"/proc/{self.terminal.pid}/status").read_text("utf-8")
         line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+        return int(line.split()[1]) * 1024 / 1e6
+
+    def proportional_mb(self) -> float:
+        """Its memory without the share of others in libraries that they have too."""
+        text = Path(f"/proc/{self.terminal.pid}/smaps_rollup").read_text("utf-8")
+        line = next(line for line in text.splitlines() if line.startswith("Pss:"))
         return int(line.split()[1]) * 1024 / 1e6
 
 
@@ -202,10 +238,10 @@ def _child(mode: str, root: Path | None) -> None:
 
     if mode == "real":
         from noeira_tui.core.settings import Settings
-        from noeira_tui.overview.box import Box
+        from noeira_tui.tui.lazy_box import LazyBox
 
         assert root is not None
-        real: BoxLike = Box(Settings.load(root=root, env_file=None, cwd=root))
+        real: BoxLike = LazyBox(Settings.load(root=root, env_file=None, cwd=root))
         leave(run(real))
     box = _many(moving=mode == "busy")
     leave(run(box))
@@ -260,8 +296,9 @@ def _move(box: object) -> None:
 
 
 @contextmanager
-def _watching(folder: Path) -> Iterator[Path]:
-    """A real root with a recording, and a watch of it in its jobs table, told of as its process would."""
+def _watching(folder: Path, more: int = 0) -> Iterator[Path]:
+    """A real root with a recording, and a watch of it in its jobs table, told of as its process would; `more`
+    recordings lie beside it."""
     from noeira_tui.core.owner import ProcessOwner
     from noeira_tui.core.progress import ProgressSnapshot
     from noeira_tui.core.settings import Settings
@@ -274,6 +311,8 @@ def _watching(folder: Path) -> Iterator[Path]:
     recording.mkdir(parents=True)
     (folder / "projects/bench/project.kv").write_text("name=bench\n", "utf-8")
     write_v3(recording)
+    for number in range(more):
+        write_v3(recording.with_name(f"cubes-{number:02}"), episodes=50, frames=300, joints=14, cameras=())
     (folder / ".env").write_text(
         f"NOEIRA_CLOUD_URL=http://127.0.0.1:9\nNOEIRA_CLOUD_API_KEY=x\nNOEIRA_STATE={folder / 'state'}\n", "utf-8"
     )
