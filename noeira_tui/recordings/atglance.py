@@ -47,10 +47,7 @@ def compare_at_glance(
     local = read_recording(folder, now, tables=tables, known=known_stamps, is_copy=synced.is_copy)
     stamps = {file.path: file.stamp for file in local.files}
     start = len(str(folder)) + 1
-    if answer is not None:
-        look_up(
-            folder / path for path, stamp in stamps.items() if path not in remembered or remembered[path][1] != stamp
-        )
+    look_up(folder / path for path, stamp in stamps.items() if path not in remembered or remembered[path][1] != stamp)
 
     def digest(path: Path) -> str | None:
         name = str(path)[start:]
