@@ -11,15 +11,13 @@ import binascii
 import hashlib
 import http.client
 import logging
-import queue
 import re
 import secrets
-import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from noeira_tui.core.errors import ServiceError
 from noeira_tui.core.outages import in_words
@@ -27,11 +25,7 @@ from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service.presign import Signer, canonical_query, object_url
 from noeira_tui.service.storecopy import WHOLE_UP_TO_BYTES, copy_inside
-
-_TIMEOUT_S = 30.0
-_IDLE_CONNECTIONS = 16
-_PIECE_BYTES = 1024**2
-
+from noeira_tui.service.storehttp import TIMEOUT_S, Connections, Counted, connect, set_timeout
 
 _log = logging.getLogger("noeira_tui.service")
 
@@ -90,7 +84,7 @@ class ObjectStore:
         self.hash_up_to_bytes = hash_up_to_bytes
         self.digests_copies = True
         self._address = urlsplit(object_url(self.endpoint, bucket, style=style))
-        self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(_IDLE_CONNECTIONS)
+        self._connections = Connections(self._address)
         self._discarding = ThreadPoolExecutor(1, "discard")
         self._closing = False
 
@@ -118,7 +112,7 @@ class ObjectStore:
 
     def read_through(self, key: str) -> StoredObject | None:
         """What is stored under a key, learned by reading all of it; None when nothing is. Raises StoreError."""
-        counted = _Counted()
+        counted = Counted()
         status, _, _ = self.call("GET", key, reader=counted.read)
         if status == 404:
             return None
@@ -207,11 +201,7 @@ class ObjectStore:
         """Close idle connections. What was still to be removed is left to the sweeper."""
         self._closing = True
         self._discarding.shutdown(cancel_futures=True)
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except queue.Empty:
-                return
+        self._connections.close()
 
     def _url(self, key: str, endpoint: str) -> str:
         return object_url(endpoint, self.bucket, key, style=self._style)
@@ -234,11 +224,13 @@ class ObjectStore:
         extra: dict[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         data: bytes = b"",
+        timeout_s: float = TIMEOUT_S,
         reader: Callable[[http.client.HTTPResponse], bytes] = http.client.HTTPResponse.read,
     ) -> tuple[int, dict[str, str], bytes]:
         """One signed request: its status, its headers by lower-case name, its body. Raises StoreError without answer.
 
-        It is sent again when an idle connection turns out to be closed: every request here can be repeated.
+        It is sent again when an idle connection turns out to be closed: every request here can be repeated. `timeout_s`
+        is how long the store may say nothing.
         """
         url = self._url(key, self.endpoint) + (f"?{canonical_query(query)}" if query else "")
         digest = hashlib.sha256(data).hexdigest()
@@ -246,9 +238,10 @@ class ObjectStore:
         body = data if method in {"PUT", "POST"} else None
         address = urlsplit(url)
         target = (address.path or "/") + (f"?{address.query}" if query else "")
-        connection, reused = self._take()
+        connection, reused = self._connections.take()
         while True:
             try:
+                set_timeout(connection, timeout_s)
                 connection.request(method, target, body=body, headers=headers)
                 response = connection.getresponse()
                 content = reader(response)
@@ -261,51 +254,8 @@ class ObjectStore:
                     f"The object store at {self.endpoint} gave no answer: {in_words(err)}.",
                     hint="See whether it runs and can be reached from here.",
                 ) from err
-            self._give_back(connection, response.will_close)
+            self._connections.give_back(connection, response.will_close)
             return response.status, {name.lower(): value for name, value in response.getheaders()}, content
-
-    def _take(self) -> tuple[http.client.HTTPConnection, bool]:
-        try:
-            return self._idle.get_nowait(), True
-        except queue.Empty:
-            return connect(self._address), False
-
-    def _give_back(self, connection: http.client.HTTPConnection, closing: bool) -> None:
-        if closing:
-            connection.close()
-            return
-        try:
-            self._idle.put_nowait(connection)
-        except queue.Full:
-            connection.close()
-
-
-class _Counted:
-    """Reads an answer piece by piece, keeping only its size and digest; a repeated call begins anew."""
-
-    def __init__(self) -> None:
-        self.size_bytes = 0
-        self.sha256 = ""
-
-    def read(self, response: http.client.HTTPResponse) -> bytes:
-        self.size_bytes, digest = 0, hashlib.sha256()
-        announced = response.length
-        while piece := response.read(_PIECE_BYTES):
-            self.size_bytes += len(piece)
-            digest.update(piece)
-        # Read by pieces, an answer that broke off ends like a whole one.
-        if announced is not None and self.size_bytes != announced:
-            raise http.client.IncompleteRead(b"", announced - self.size_bytes)
-        self.sha256 = digest.hexdigest()
-        return b""
-
-
-def connect(address: SplitResult) -> http.client.HTTPConnection:
-    """A connection to a store, not opened yet."""
-    host = address.hostname or ""
-    if address.scheme == "https":
-        return http.client.HTTPSConnection(host, address.port, timeout=_TIMEOUT_S, context=ssl.create_default_context())
-    return http.client.HTTPConnection(host, address.port, timeout=_TIMEOUT_S)
 
 
 def _sha256_of(header: str | None) -> str | None:

@@ -1,6 +1,6 @@
 """Copies inside an outside store: small ones by one request, which can tell the digest too; others by parts.
 
-A store may answer a request for a copy only when it is done, so that a part must not take longer than a request waits.
+A store may answer a request for a copy only when it is done, so that a part must be done before nobody waits any more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("noeira_tui.service")
 WHOLE_UP_TO_BYTES = 256 * 1024**2
+_PART_BYTES = 64 * 1024**2
 _MOST_PARTS = 10_000
+_PATIENCE_S = 300.0
 _COPIERS = 4
 _COPY_UP_TO_BYTES = MAX_SINGLE_PUT_BYTES
 """The most that S3 copies by one request."""
@@ -45,10 +47,10 @@ def _copy_whole(store: ObjectStore, source: dict[str, str], target: str) -> None
     status, body = 0, b""
     if store.digests_copies:
         # AWS then tells the digest of what it copied, which saves reading it. Others ignore the wish, or refuse it.
-        status, _, body = store.call("PUT", target, extra={**source, **_WISH})
+        status, _, body = store.call("PUT", target, extra={**source, **_WISH}, timeout_s=_PATIENCE_S)
         store.digests_copies = status not in _NOT_UNDERSTOOD
     if not store.digests_copies:
-        status, _, body = store.call("PUT", target, extra=source)
+        status, _, body = store.call("PUT", target, extra=source, timeout_s=_PATIENCE_S)
     _check(store, "copy", status, body)
 
 
@@ -61,13 +63,14 @@ def _copy_by_parts(store: ObjectStore, source: dict[str, str], target: str, size
     if status != 200 or found is None:
         raise store.refused("beginning a copy", status)
     upload = {"uploadId": found[1].decode()}
-    part_bytes = max(WHOLE_UP_TO_BYTES, -(-size_bytes // _MOST_PARTS))
+    part_bytes = max(_PART_BYTES, -(-size_bytes // _MOST_PARTS))
 
     def copied(number: int) -> bytes | None:
         begin = (number - 1) * part_bytes
         reach = f"bytes={begin}-{min(begin + part_bytes, size_bytes) - 1}"
         extra = {**source, "x-amz-copy-source-range": reach}
-        status, _, body = store.call("PUT", target, extra=extra, query={**upload, "partNumber": str(number)})
+        query = {**upload, "partNumber": str(number)}
+        status, _, body = store.call("PUT", target, extra=extra, query=query, timeout_s=_PATIENCE_S)
         if status in _NOT_UNDERSTOOD:
             return None
         _check(store, "copy of a part", status, body)
@@ -84,7 +87,7 @@ def _copy_by_parts(store: ObjectStore, source: dict[str, str], target: str, size
                     return False
                 listed += b"<Part><PartNumber>%d</PartNumber><ETag>%s</ETag></Part>" % (number, etag)
         told = b"<CompleteMultipartUpload>%s</CompleteMultipartUpload>" % listed
-        status, _, body = store.call("POST", target, query=upload, data=told)
+        status, _, body = store.call("POST", target, query=upload, data=told, timeout_s=_PATIENCE_S)
         _check(store, "ending a copy", status, body)
         is_done = True
     finally:

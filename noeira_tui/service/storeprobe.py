@@ -10,7 +10,8 @@ import http.client
 import logging
 from urllib.parse import urlsplit
 
-from noeira_tui.service.store import ObjectStore, StoreError, connect, fresh_object_key
+from noeira_tui.service.store import ObjectStore, StoreError, fresh_object_key
+from noeira_tui.service.storehttp import connect
 
 _log = logging.getLogger("noeira_tui.service")
 _URL_LIVES_S = 60

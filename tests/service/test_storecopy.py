@@ -46,7 +46,8 @@ def store(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
 
 @pytest.fixture
 def by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storecopy, "WHOLE_UP_TO_BYTES", 5 * 2**20)
+    for name in ("WHOLE_UP_TO_BYTES", "_PART_BYTES"):
+        monkeypatch.setattr(storecopy, name, 5 * 2**20)
 
 
 @pytest.mark.parametrize("data", [b"", b"small", DATA])
