@@ -22,6 +22,7 @@ from noeira_tui.datasets.parquetthrift import (
 _TYPE, _REPETITION, _NAME, _CHILDREN = 1, 3, 4, 5
 _REPEATED = 2
 _PHYSICAL_TYPES = range(8)
+_BYTES = 6
 _MAX_DEPTH = 64
 _NUMBER_TYPES = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}
 """How numpy calls the physical types that are numbers."""
@@ -40,6 +41,11 @@ class Leaf:
     def number_type(self) -> str | None:
         """The numbers that a top-level column is of, as numpy calls them; None for any other."""
         return _NUMBER_TYPES.get(self.physical) if len(self.path) == 1 and not self.is_repeated else None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are bytes of any length."""
+        return self.physical == _BYTES
 
     @property
     def width(self) -> int:

@@ -16,8 +16,8 @@ _TRUE, _FALSE, _BYTE, _I16, _DOUBLE, _SET, _MAP = 1, 2, 3, 4, 7, 10, 11
 _MAX_DEPTH = 24
 _MAX_VARINT = 10
 _VARINT = r"[\x80-\xff]{0,9}+[\x00-\x7f]"
-_SHORT = 128
-_NEAR = 8
+LEAP = "\n"
+"""In a pattern: here is a text of any length. No expression has it, for bytes are escaped in it."""
 
 
 class MalformedError(ValueError):
@@ -39,6 +39,11 @@ class Fixed:
 
 
 @dataclass(frozen=True)
+class AnyText:
+    """A field of bytes that may be as long as it likes: an expression ends before it, and another begins behind."""
+
+
+@dataclass(frozen=True)
 class Exactly:
     """A field that has to be these bytes as they are stored."""
 
@@ -53,7 +58,7 @@ class Refused:
     why: str
 
 
-Wanted = Number | Fixed | Exactly | Refused | Mapping[int, "Wanted"] | list["Wanted"]
+Wanted = Number | Fixed | AnyText | Exactly | Refused | Mapping[int, "Wanted"] | list["Wanted"]
 """What is wanted of a value: of a struct by field, of a list by position; nothing is wanted of fields left out."""
 Key = tuple[int, ...]
 """Where a value is: fields and positions from the outside in."""
@@ -95,10 +100,10 @@ def stored_list(count: int, kind: int) -> bytes:
 
 @dataclass
 class Trace:
-    """A walk over one value: what was wanted of it by place and, where that is asked for, a regular expression for all
-    that are alike.
+    """A walk over one value: what was wanted of it by place and, where that is asked for, regular expressions for all
+    that are alike, one up to each `AnyText` and one from there on.
 
-    Two values are alike when they have the same fields, with the same lengths of bytes that are wanted.
+    Two values are alike when they have the same fields, and bytes of the same lengths.
     """
 
     data: bytes
@@ -168,10 +173,8 @@ class Trace:
             self._literal(at, start)
             self._capture(key, f".{{{length}}}")
             self.fixed[key] = self.data[start:stop]
-        elif length < _SHORT and self.writes_pattern:
-            # Names that are counted up grow by a digit now and then.
-            near = range(max(0, length - _NEAR), min(_SHORT, length + _NEAR))
-            self._write("(?:" + "|".join(f"\\x{size:02x}.{{{size}}}" for size in near) + ")")
+        elif isinstance(wanted, AnyText):
+            self._write(LEAP)
         else:
             self._literal(at, start)
             self._write(f".{{{length}}}")
@@ -205,6 +208,12 @@ class Trace:
             at = self.value(at, kinds >> 4, None, key, depth + 1)
             at = self.value(at, kinds & 15, None, key, depth + 1)
         return at
+
+    def expressions(self) -> tuple[str, ...]:
+        """The expressions in their order."""
+        ends = [at for at, piece in enumerate(self.pattern) if piece == LEAP]
+        bounds = zip((0, *(end + 1 for end in ends)), (*ends, len(self.pattern)), strict=True)
+        return tuple("".join(self.pattern[start:stop]) for start, stop in bounds)
 
     def _capture(self, key: Key, pattern: str) -> None:
         if key in self.numbers or key in self.fixed:

@@ -6,7 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from noeira_tui.core.errors import DatasetFileError
+from noeira_tui.datasets import parquetforms, parquetgroups
 from noeira_tui.datasets.parquet import ParquetFile, open_parquet
 from noeira_tui.datasets.parquetfooter import Footer
+from noeira_tui.datasets.parquetthrift import Key, Trace, Wanted
 from noeira_tui.datasets.proprio import ReadingWishes
 from noeira_tui.datasets.registry import open_dataset
 from noeira_tui.datasets.source import open_source
@@ -62,7 +64,7 @@ def _table(rows: int = ROWS) -> pa.Table:
 
 WRITTEN = {
     "one row group": Written(_table(), {}),
-    "many row groups, of as many forms as there are texts": Written(_table(600), {"row_group_size": 1}),
+    "many row groups, texts of every length": Written(_table(600), {"row_group_size": 1}),
     "no statistics": Written(_table(), {"row_group_size": 7, "write_statistics": False}),
     "dictionaries for some": Written(_table(90), {"row_group_size": 4, "use_dictionary": ["episode_index", "task"]}),
     "second pages": Written(_table(), {"row_group_size": 10, "data_page_version": "2.0", "compression": "zstd"}),
@@ -168,6 +170,26 @@ def test_row_groups_take_little_memory() -> None:
     arrays += [part for one in facts.statistics.values() for part in (one.least, one.greatest, one.told)]
     assert sum(array.nbytes for array in arrays) < 2_000 * 110
     assert len(facts.head) + len(facts.tail) < 5_000
+
+
+@pytest.mark.parametrize("names", [("episode_index", "state"), ("episode_index", "ragged", "image", "task")])
+def test_row_groups_that_are_alike_are_not_walked_field_by_field(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walked: list[int] = []
+
+    class Counting(Trace):
+        def struct(self, at: int, wanted: Mapping[int, Wanted], key: Key = (), depth: int = 0) -> int:
+            if not key:
+                walked.append(at)
+            return super().struct(at, wanted, key, depth)
+
+    monkeypatch.setattr(parquetgroups, "Trace", Counting)
+    monkeypatch.setattr(parquetforms, "_forms", {})
+    pq.write_table(_table(600).select(names), tmp_path / "x.parquet", row_group_size=1)
+    assert opened(tmp_path / "x.parquet").groups == 600
+    # Lists without values and texts that are too long for it have no statistics: that makes some forms.
+    assert 8 <= len(walked) < 60
 
 
 def test_a_part_is_sent_without_the_rest_of_the_footer(tmp_path: Path) -> None:
