@@ -24,10 +24,12 @@ from noeira_tui.tui.ports import BoxLike
 from noeira_tui.tui.screens.main import LIST_BELOW, TABS_BELOW, WIDE_FROM, MainScreen
 from noeira_tui.tui.screens.painter import SHORT_FROM, TALL_FROM
 from noeira_tui.tui.styles import style_sheet
+from noeira_tui.tui.terminal import draw_on_the_terminal, has_mouse, kept_terminal
 from noeira_tui.tui.themes import DARK, LIGHT, look_variables
 from noeira_tui.tui.threads import is_over_ssh
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
     from textual.widget import Widget
 
 Clock = Callable[[], float]
@@ -120,6 +122,14 @@ class NoeiraApp(App[None]):
         self._exit_renderables.append(Segments(lines))
         self._close_messages_no_wait()
 
+    def get_driver_class(self) -> type[Driver]:
+        driver = super().get_driver_class()
+        if driver.__name__ == "LinuxDriver":
+            from noeira_tui.tui.wiping import WipingDriver
+
+            return WipingDriver
+        return driver
+
     def get_line_filters(self) -> list[LineFilter]:
         filters = list(super().get_line_filters())
         # NO_COLOR means none at all: Textual's own filter would still write shades of grey.
@@ -196,8 +206,6 @@ def run(
 
     However it ends, the terminal is put back. Whether there is a terminal at all is for the caller to check.
     """
-    from noeira_tui.tui.terminal import draw_on_the_terminal, kept_terminal
-
     draw_on_the_terminal()
     app = make_app(box, read_only=read_only, theme=theme, asks_for_service=asks_for_service, keys=keys)
     code = 0
@@ -210,7 +218,7 @@ def run(
             loop.call_soon_threadsafe(lambda: app.exit(return_code=exit_code))
 
     with kept_terminal(end) as keeper:
-        app.run()
+        app.run(mouse=has_mouse(os.environ))
         keeper.restored()
     box.close()
     return code or app.return_code or 0

@@ -94,11 +94,14 @@ ASCII = Glyphs(
 
 
 def glyphs_for(environ: Mapping[str, str]) -> Glyphs:
-    """The set for a terminal: ASCII when a locale is named that is not UTF-8, and in a tmux started without one.
+    """The set for a terminal: ASCII when a locale is named that is not UTF-8, and in a tmux started without one, and
+    on the console of Linux, whose fonts lack most of the symbols.
 
     No locale at all is common in containers, whose terminals show symbols; so only tmux, which replaces them there,
     gets ASCII. Python itself sets `LC_CTYPE=C.UTF-8` in a C locale (PEP 538): it says nothing about the terminal.
     """
+    if environ.get("TERM") == "linux":
+        return ASCII
     ctype = environ.get("LC_CTYPE", "")
     if ctype == "C.UTF-8" and environ.get("LANG", "C") in {"", "C", "POSIX"}:
         ctype = ""

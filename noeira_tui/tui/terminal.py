@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
@@ -23,6 +23,9 @@ RESET = (
     "\x1b[<u"  # the keyboard protocol of kitty
     "\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"  # line wrap, colours, alternate screen, cursor
 )
+
+WIPE = "\x1b[0m\x1b[H\x1b[2J"
+"""Clears the screen; on an alternate screen nobody sees it."""
 
 PAGE_DRIVER = "noeira_tui.tui.web.driver:PageDriver"
 """What `TEXTUAL_DRIVER` says to an app that runs in a page of `noeira-tui web`: the browser is its terminal."""
@@ -40,6 +43,22 @@ GRACE_S = 1.5
 def is_page() -> bool:
     """Whether this app runs in a page and not in a terminal."""
     return os.environ.get("TEXTUAL_DRIVER") == PAGE_DRIVER
+
+
+def has_mouse(environ: Mapping[str, str]) -> bool:
+    """Whether to ask for the mouse. GNU screen then keeps a lone escape until the next key: `esc` would do nothing."""
+    return is_page() or not _may_be_gnu_screen(environ)
+
+
+def has_other_screen(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal surely brings back what it showed before. The console of Linux cannot, GNU screen does not
+    unless it is told to: there the app has to wipe what it drew."""
+    return is_page() or not (environ.get("TERM") == "linux" or _may_be_gnu_screen(environ))
+
+
+def _may_be_gnu_screen(environ: Mapping[str, str]) -> bool:
+    """Over ssh only the terminal's name tells; tmux goes by that name too, with a variable of its own."""
+    return bool(environ.get("STY")) or (environ.get("TERM", "").startswith("screen") and not environ.get("TMUX"))
 
 
 def draw_on_the_terminal() -> None:
@@ -89,7 +108,8 @@ class Keeper:
         # A terminal that is gone answers with an error; then nothing is left to restore.
         with suppress(OSError):
             os.set_blocking(self._fd, False)
-            os.write(self._fd, RESET.encode())
+            wipe = "" if has_other_screen(os.environ) else WIPE
+            os.write(self._fd, (wipe + RESET).encode())
         with suppress(OSError):
             os.set_blocking(self._fd, True)
         if self._before is not None:

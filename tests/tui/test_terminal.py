@@ -24,6 +24,7 @@ from tests.support.terminal import signals_as_in_a_terminal
 ROOT = Path(__file__).resolve().parents[2]
 MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 MUST_BE_OFF = {b"1000", b"1003", b"1006", b"1015", b"2004", b"1004", b"1049"}
+WIPED = b"\x1b[H\x1b[2J"
 MUST_BE_ON = {b"25", b"7"}
 
 
@@ -124,6 +125,43 @@ def test_a_crash_puts_the_terminal_back() -> None:
     assert b"on purpose" in terminal.written
     assert b"never-shown" not in terminal.written, "values of variables may be keys"
     terminal.assert_restored()
+
+
+@pytest.mark.parametrize(
+    ("env", "asks_for_mouse"),
+    [
+        ({}, True),
+        ({"TERM": "screen-256color", "TMUX": "/nowhere,1,0"}, True),
+        # GNU screen keeps a lone escape to itself while the mouse is on.
+        ({"TERM": "screen", "STY": "1.pts-0.box"}, False),
+        ({"TERM": "screen.xterm-256color"}, False),
+    ],
+    ids=["plain", "tmux", "screen", "screen-over-ssh"],
+)
+def test_leaving_wipes_what_was_drawn_before_the_terminal_is_put_back(
+    env: dict[str, str], asks_for_mouse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    terminal = Terminal("plain", env)
+    terminal.read_until(b"hopper-medium-v2")
+    os.write(terminal.fd, b"q")
+    assert terminal.wait() == 0
+    terminal.assert_restored()
+    # Where there is no alternate screen the shell would go on in the middle of the app's last picture.
+    assert (
+        terminal.written.rfind(b"hopper-medium-v2") < terminal.written.rfind(WIPED) < terminal.written.rfind(b"1049l")
+    )
+    assert (b"\x1b[?1000h" in terminal.written) is asks_for_mouse
+
+
+def test_a_killed_app_wipes_the_console_that_has_one_screen_only() -> None:
+    terminal = Terminal("block", {"TERM": "linux"})
+    terminal.read_until(b"Catalog")
+    os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.wait() == 128 + signal.SIGTERM
+    terminal.assert_restored()
+    assert WIPED in terminal.written
 
 
 def test_leaving_puts_the_terminal_back_and_says_that_jobs_go_on() -> None:

@@ -85,6 +85,7 @@ def test_the_middle_of_a_path_gives_way() -> None:
 
 def test_the_locale_chooses_the_signs() -> None:
     assert glyphs_for({"LANG": "en_US.UTF-8"}) is SYMBOLS
+    assert glyphs_for({"LANG": "en_US.UTF-8", "TERM": "linux"}) is ASCII
     assert glyphs_for({"LC_ALL": "C", "LANG": "en_US.UTF-8"}) is ASCII
     assert glyphs_for({"LANG": "C", "LC_CTYPE": "C.UTF-8"}) is ASCII
     assert glyphs_for({"LANG": "en_US.ISO-8859-1"}) is ASCII
