@@ -171,13 +171,16 @@ def read_columns(catalog: str, *, cancel: CancelToken | None = None) -> EpisodeC
     return _columns(table.take(_natural_order(table)))
 
 
-def read_columns_beside(catalog: str, *, cancel: CancelToken | None = None) -> EpisodeColumns:
+def read_columns_beside(
+    catalog: str, *, cancel: CancelToken | None = None, timeout_s: float | None = None
+) -> EpisodeColumns:
     """The same, read in a process of its own: none of the libraries that it takes is loaded here.
 
-    Raises BesideError too, when that process ended.
+    Raises BesideError too, when that process ended or took longer than `timeout_s`.
     """
+    token = CancelToken() if cancel is None else cancel
     with Beside() as beside:
-        return beside.call(_read_columns, catalog, cancel=CancelToken() if cancel is None else cancel)
+        return beside.call(_read_columns, catalog, cancel=token, timeout_s=timeout_s)
 
 
 def _read_columns(catalog: str, cancel: CancelToken) -> EpisodeColumns:

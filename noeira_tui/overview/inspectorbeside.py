@@ -11,8 +11,9 @@ from noeira_tui.core.beside import Beside
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.settings import Settings
 from noeira_tui.datasets.inspector import Inspector
+from noeira_tui.datasets.source import Resolvers
 from noeira_tui.datasets.store import Cost
-from noeira_tui.jobs.addresses import resolvers
+from noeira_tui.datasets.webstore import Resolver
 
 if TYPE_CHECKING:
     from noeira_tui.datasets.facts import (
@@ -130,11 +131,22 @@ class _Opened:
     def at(self, uri: str, settings: Settings) -> Inspector:
         with self._lock:
             if self.inspector is None:
-                self.inspector = Inspector(uri, resolvers=resolvers(settings), say=besidechild.say)
+                self.inspector = Inspector(uri, resolvers=_resolvers(settings), say=besidechild.say)
             return self.inspector
 
 
 _OPENED = _Opened()
+
+
+def _resolvers(settings: Settings) -> Resolvers:
+    """Those of the service's addresses; what asks the service is imported for such an address only."""
+
+    def make(address: str) -> Resolver:
+        from noeira_tui.jobs.addresses import resolvers
+
+        return resolvers(settings)(address)
+
+    return make
 
 
 def _answer(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _NEEDED = ("deltalake", "duckdb", "xxhash")
 _MARKER = "catalog.json"
 
+_BESIDE_PLOT_S = 120.0
+"""A plot waits no longer for what a catalog knows of its episode."""
+
 
 @lru_cache
 def _is_there(library: str) -> bool:
@@ -130,7 +133,7 @@ class EpisodeQuality:
             return None
         key = (place, stamp)
         if self._read is None or self._read[0] != key:
-            self._read = (key, read_columns_beside(place))
+            self._read = (key, read_columns_beside(place, timeout_s=_BESIDE_PLOT_S))
         return self._read[1]
 
 
