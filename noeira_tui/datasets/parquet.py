@@ -106,7 +106,7 @@ class ParquetFile:
     def spans(self, column: str) -> tuple[GroupSpan, ...]:
         """What the row groups' statistics tell of a column of whole numbers."""
         rows = self._facts.rows.tolist()
-        spread = next(map(self._facts.statistics.get, self._leaves.get(column, ())), None)
+        spread = next(map(self._facts.spread, self._leaves.get(column, ())), None)
         if spread is None:
             return tuple(GroupSpan(count, None, None) for count in rows)
         bounds = zip(rows, spread.least.tolist(), spread.greatest.tolist(), spread.told.tolist(), strict=True)

@@ -7,7 +7,7 @@ a column beside the footer as it is stored, and Arrow is handed a footer of no m
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,14 +35,16 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 _SCHEMA, _ROWS, _GROUPS = 2, 3, 4
-_MAX_HEADS = 8
+_MAX_KNOWN = 8
+# The files of a dataset are alike before and behind their row groups.
 _heads: list[tuple[bytes, Schema | None]] = []
+_tails: list[bytes] = []
 
 
 @dataclass(frozen=True)
 class FooterFacts:
     """What a footer says: `rows` of each row group (groups,), where its column chunks start and stop in the file
-    (groups, leaves), where it is itself in the footer's piece (groups + 1,), and statistics of whole numbers by leaf.
+    (groups, leaves), where it is itself in the footer's piece (groups + 1,), and the spread of the numbers of a leaf.
     `head` and `tail` are what is before and behind the row groups."""
 
     schema: Schema
@@ -50,7 +52,7 @@ class FooterFacts:
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     places: NDArray[np.int64]
-    statistics: dict[int, Spread]
+    spread: Callable[[int], Spread | None] = field(repr=False)
     head: bytes = field(repr=False)
     tail: bytes = field(repr=False)
 
@@ -119,8 +121,7 @@ def _parsed(data: bytes, start: int, stop: int) -> FooterFacts:
         if (number, kind) == (_SCHEMA, LIST):
             schema, at = read_schema(data, at)
             head = data[start:at]
-            # The files of a dataset have one schema.
-            _heads[:] = [*_heads, (head, schema)][-_MAX_HEADS:]
+            _heads[:] = [*_heads, (head, schema)][-_MAX_KNOWN:]
         elif (number, kind) == (_ROWS, I64):
             stored, at = varint(data, at)
             rows = unzigzag(stored)
@@ -138,15 +139,18 @@ def _parsed(data: bytes, start: int, stop: int) -> FooterFacts:
     end = _end(data, at, _GROUPS)
     if end > stop:
         raise MalformedError("it ends too early")
-    return FooterFacts(
-        schema, table.rows, table.starts, table.stops, table.places, table.statistics, head, data[at:end]
-    )
+    return FooterFacts(schema, table.rows, table.starts, table.stops, table.places, table.spread, head, data[at:end])
 
 
 def _end(data: bytes, at: int, number: int) -> int:
     """The place behind a struct of which the field `number` was walked last."""
+    known = next((tail for tail in _tails if data.startswith(tail, at)), None)
+    if known is not None:
+        return at + len(known)
+    start = at
     while True:
         number, kind, at = next_field(data, at, number)
         if kind == STOP:
+            _tails[:] = [*_tails, data[start:at]][-_MAX_KNOWN:]
             return at
         at = field_end(data, at, kind)

@@ -34,9 +34,19 @@ class Spread:
     told: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """A column's least and greatest values as they are stored, of some row groups one behind the other."""
+
+    these: list[int]
+    least: bytes
+    greatest: bytes
+    has_no_nulls: NDArray[np.bool_]
+
+
 class GroupTable:
     """What is kept of each row group: `rows` (groups,), where each column chunk starts and stops in the file (groups,
-    leaves), where the row groups are in the data of the footer (groups + 1,), and the spread of columns of numbers."""
+    leaves), and where the row groups are in the data of the footer (groups + 1,)."""
 
     def __init__(self, schema: Schema, count: int) -> None:
         import numpy as np
@@ -48,11 +58,7 @@ class GroupTable:
         self.starts = np.zeros((count, leaves), np.int64)
         self.stops = np.zeros((count, leaves), np.int64)
         self.places = np.zeros(count + 1, np.int64)
-        self.statistics = {
-            number: Spread(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_))
-            for number, leaf in enumerate(schema.leaves)
-            if leaf.number_type is not None
-        }
+        self._statistics: dict[int, list[_Stored]] = {}
         self._types = np.array([leaf.physical for leaf in schema.leaves])[:, None]
         self._repeated = np.array([leaf.is_repeated for leaf in schema.leaves], np.bool_)[:, None]
 
@@ -71,11 +77,34 @@ class GroupTable:
         self.rows[these] = rows
         self.starts[these] = starts.T
         self.stops[these] = (starts + sizes).T
-        spreads: dict[int, dict[int, bytes]] = {}
+        told: dict[int, dict[int, bytes]] = {}
         for (leaf, what), values in zip(captured.fixed, fixed, strict=True):
-            spreads.setdefault(leaf, {})[what] = values
-        for leaf, told in spreads.items():
-            self._keep(these, leaf, told, slots[Slot.NULLS, leaf] == 0)
+            told.setdefault(leaf, {})[what] = values
+        has_no_nulls = slots[Slot.NULLS] == 0
+        for leaf, one in told.items():
+            least, greatest = one.get(MIN, one.get(OLD_MIN)), one.get(MAX, one.get(OLD_MAX))
+            if least is not None and greatest is not None:
+                self._statistics.setdefault(leaf, []).append(_Stored(these, least, greatest, has_no_nulls[leaf]))
+
+    def spread(self, leaf: int) -> Spread | None:
+        """The spread of a column of numbers; None for any other, and where no statistics tell it."""
+        import numpy as np
+
+        stored = self._statistics.get(leaf)
+        if stored is None:
+            return None
+        least, greatest = np.zeros(self.count, np.int64), np.zeros(self.count, np.int64)
+        told = np.zeros(self.count, np.bool_)
+        for one in stored:
+            sure = one.has_no_nulls
+            for kept, values in ((least, one.least), (greatest, one.greatest)):
+                numbers = np.frombuffer(values, self.schema.leaves[leaf].number_type)
+                if numbers.dtype.kind == "f":
+                    whole = np.abs(numbers) < _MAX_ROWS
+                    numbers, sure = np.where(whole, numbers, 0), sure & whole
+                kept[one.these] = numbers
+            told[one.these] = sure
+        return Spread(least, greatest, told)
 
     def _check(self, slots: NDArray[np.int64], rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
         import numpy as np
@@ -89,22 +118,6 @@ class GroupTable:
         if odd.any():
             leaf = self.schema.leaves[int(odd.any(axis=1).argmax())]
             raise MalformedError(f"it contradicts itself about `{'.'.join(leaf.path)}`")
-
-    def _keep(self, these: list[int], leaf: int, told: dict[int, bytes], has_no_nulls: NDArray[np.bool_]) -> None:
-        import numpy as np
-
-        spread, kind = self.statistics[leaf], self.schema.leaves[leaf].number_type
-        least, greatest = told.get(MIN, told.get(OLD_MIN)), told.get(MAX, told.get(OLD_MAX))
-        if least is None or greatest is None:
-            return
-        sure = has_no_nulls
-        for kept, stored in ((spread.least, least), (spread.greatest, greatest)):
-            values = np.frombuffer(stored, kind)
-            if values.dtype.kind == "f":
-                whole = np.abs(values) < _MAX_ROWS
-                values, sure = np.where(whole, values, 0), sure & whole
-            kept[these] = values
-        spread.told[these] = sure
 
 
 def read_groups(data: bytes, at: int, stop: int, table: GroupTable) -> int:
