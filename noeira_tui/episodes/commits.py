@@ -38,8 +38,6 @@ class Commits:
     """Collects measured episodes and commits those that the catalog lacks. Counts what became of them."""
 
     def __init__(self, catalog: EpisodeCatalog, batch_id: str, progress: Progress, cancel: CancelToken) -> None:
-        import numpy as np
-
         from noeira_tui.episodes.score import SCORER_VERSION
 
         self._catalog = catalog
@@ -47,9 +45,7 @@ class Commits:
         self._progress = progress
         self._cancel = cancel
         self._scorer = SCORER_VERSION
-        self._known = catalog.known(SCORER_VERSION)
-        self.known: NDArray[np.uint64] = np.intersect1d(self._known.registered, self._known.scored, assume_unique=True)
-        self._registered = self._known.registered
+        self.known: NDArray[np.uint64] = catalog.known(SCORER_VERSION).settled
         self._new: dict[str, _New] = {}
         self._unsettled: dict[int, DatasetRun] = {}
         self._since = time.monotonic()
@@ -79,15 +75,11 @@ class Commits:
 
     def flush(self) -> None:
         """Commit what there is. Raises DatasetError, NetworkError, TransferError, CancelledError."""
-        import numpy as np
-
         if self._new:
             self._progress.enter("committing")
             new, self._new = self._new, {}
             self._commit(new)
-            hashes = np.fromiter((int(digest, 16) for digest in new), np.uint64, len(new))
-            self._registered = np.union1d(self._registered, hashes)
-            self.known = np.union1d(self.known, hashes)
+            self.known = self._catalog.known(self._scorer).settled
             self._progress.enter("scoring")
         self._since = time.monotonic()
         for run in list(self._unsettled.values()):
@@ -95,36 +87,25 @@ class Commits:
 
     def _commit(self, new: dict[str, _New]) -> None:
         at = now()
-        there = _among(self._registered, new)
-        rows = [_row(digest, one, self._batch_id, at) for digest, one in new.items() if digest not in there]
+        lacking = self._catalog.lacking(new)
+        rows = [_row(digest, one, self._batch_id, at) for digest, one in new.items() if digest in lacking]
         scores = [
             ScoreRow(digest, self._scorer, one.measured.score, _flags(one.measured), at)
             for digest, one in new.items()
             if one.measured.score is not None
         ]
         added = self._catalog.add(rows, scores, self._cancel)
-        self.ingested += added
-        self.skipped += len(new) - added
-        mine = {row.episode_id: row.num_frames for row in rows}
-        if added < len(rows):
-            # Another ingest had the same episodes: only those that are ours count.
-            mine = {digest: mine[digest] for digest in self._catalog.added_by(self._batch_id) if digest in mine}
-        self.frames += sum(mine.values())
+        if len(added) < len(lacking):
+            # Another ingest had the same episodes, or they are ours and the store's answer to their commit was lost.
+            added |= self._catalog.added_by(self._batch_id) & lacking
+        self.ingested += len(added)
+        self.skipped += len(new) - len(added)
+        self.frames += sum(new[digest].measured.num_frames for digest in added)
 
     def _remember(self, run: DatasetRun) -> None:
         self._unsettled.pop(id(run), None)
         run.is_settled = True
         run.remember()
-
-
-def _among(known: NDArray[np.uint64], digests: Sequence[str] | dict[str, _New]) -> frozenset[str]:
-    """Those of some hashes that are known."""
-    import numpy as np
-
-    names = list(digests)
-    values = np.fromiter((int(name, 16) for name in names), np.uint64, len(names))
-    found = np.isin(values, known)
-    return frozenset(name for name, is_known in zip(names, found.tolist(), strict=True) if is_known)
 
 
 def _flags(measured: Measured) -> tuple[str, ...]:

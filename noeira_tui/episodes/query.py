@@ -57,8 +57,6 @@ class CatalogReader:
         self._connection.register(f"{EPISODES}_table", catalog.episodes.to_pyarrow_dataset())
         self._connection.register(f"{SCORES}_table", catalog.scores.to_pyarrow_dataset())
         self._connection.execute(_SETUP)
-        # Files may hold text as `string_view`, with which Arrow compares nothing: conditions are not given to it.
-        self._connection.execute("SET disabled_optimizers = 'filter_pushdown'")
         for setting in _CLOSED:
             self._connection.execute(f"SET {setting}")
 

@@ -1,8 +1,9 @@
 """The catalog of episodes: two append-only Delta tables, in a folder or a bucket, that other engines read as well.
 
-No transaction spans two tables: scores are written first, then episodes are merged on their hash, and whoever reads
-ignores scores without an episode. A merge compares and commits in one transaction of its table; of two that would add
-the same episode the later one is refused, and does it again from what is there now.
+No transaction spans two tables: scores are written first, then episodes, and whoever reads ignores scores without an
+episode. What is added is compared with the hashes that are there, and committed only on the version that was compared
+with: of two that would add the same episode the later one is refused, and compares again with what is there now. No row
+that is there is read for it, so that adding takes as much memory at the first episode as at the hundred thousandth.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from noeira_tui.core.errors import ConfigError, DatasetError, NoeiraError, TransferError
 from noeira_tui.core.progress import CancelToken
+from noeira_tui.episodes.compaction import SMALL_FILES, compact_small_files
+from noeira_tui.episodes.known import KnownIds
 from noeira_tui.episodes.lease import Lease, NoLease, honours_conditional_put
 from noeira_tui.episodes.place import BucketPlace, CatalogPlace, open_place
 from noeira_tui.episodes.rows import (
@@ -23,7 +26,6 @@ from noeira_tui.episodes.rows import (
     ScoreRow,
     episode_schema,
     episode_table,
-    hash_numbers,
     score_schema,
     score_table,
 )
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import DeltaTable
     from numpy.typing import NDArray
+
+_Row = TypeVar("_Row")
 
 EPISODES, SCORES = "episodes", "quality_scores"
 MARKER = "catalog.json"
@@ -48,6 +52,15 @@ class Known:
     registered: NDArray[np.uint64]
     scored: NDArray[np.uint64]
 
+    @property
+    def settled(self) -> NDArray[np.uint64]:
+        """Those that are registered and scored: nothing is to be done about them."""
+        import numpy as np
+
+        if np.array_equal(self.registered, self.scored):
+            return self.registered
+        return np.intersect1d(self.registered, self.scored, assume_unique=True)
+
 
 class EpisodeCatalog:
     """One catalog, open for reading and adding. Not for two threads at once.
@@ -60,6 +73,8 @@ class EpisodeCatalog:
         self.episodes = episodes
         self.scores = scores
         self._lease = lease
+        self._registered = KnownIds(episodes)
+        self._scored: dict[str, KnownIds] = {}
 
     @property
     def id(self) -> str:
@@ -67,49 +82,58 @@ class EpisodeCatalog:
         return str(self.episodes.metadata().id)
 
     def known(self, scorer_version: str) -> Known:
-        """The hashes that are there, and those that `scorer_version` has scored."""
+        """The hashes that are there, and those that `scorer_version` has scored, as of the last look or addition."""
         with _translated(self.place):
-            scored = _hashes(self.scores, scorer_version)
-            return Known(_hashes(self.episodes), scored)
+            scored = self._scored_by(scorer_version)
+            scored.catch_up()
+            self._registered.catch_up()
+        return Known(self._registered.numbers, scored.numbers)
+
+    def lacking(self, ids: Iterable[str]) -> frozenset[str]:
+        """Those of some episodes that were not registered at the last look."""
+        return frozenset(self._registered.lacking(ids))
 
     def added_by(self, batch_id: str) -> frozenset[str]:
         """The episodes that one ingest registered."""
+        import pyarrow.dataset as ds
+
         with _translated(self.place):
-            mine = _is("ingest_batch_id", batch_id)
+            mine = ds.field("ingest_batch_id") == batch_id
             rows = self.episodes.to_pyarrow_dataset().to_table(columns=["episode_id"], filter=mine)
         return frozenset(rows["episode_id"].to_pylist())
 
-    def add(self, episodes: Sequence[EpisodeRow], scores: Sequence[ScoreRow], cancel: CancelToken) -> int:
-        """Add what is not there yet; gives how many episodes were. A crash in between adds none or all of them."""
+    def add(self, episodes: Sequence[EpisodeRow], scores: Sequence[ScoreRow], cancel: CancelToken) -> frozenset[str]:
+        """Add what is not there yet; gives the ids of the episodes that were. A crash in between adds none or all."""
         with self._lease.held(cancel):
-            if scores:
-                self.scores, _ = self._merge(self.scores, score_table(scores), ("episode_id", "scorer_version"), cancel)
-            if not episodes:
-                return 0
-            self.episodes, added = self._merge(self.episodes, episode_table(episodes), ("episode_id",), cancel)
-        return added
+            for version in dict.fromkeys(row.scorer_version for row in scores):
+                mine = {row.episode_id: row for row in scores if row.scorer_version == version}
+                self._append(self._scored_by(version), mine, score_table, cancel)
+            return self._append(self._registered, {row.episode_id: row for row in episodes}, episode_table, cancel)
 
-    def _merge(
-        self, table: DeltaTable, rows: pa.Table, key: tuple[str, ...], cancel: CancelToken
-    ) -> tuple[DeltaTable, int]:
-        from deltalake.exceptions import CommitFailedError
+    def _scored_by(self, version: str) -> KnownIds:
+        return self._scored.setdefault(version, KnownIds(self.scores, version))
 
-        same = " AND ".join(f"there.{name} = new.{name}" for name in key)
+    def _append(
+        self,
+        known: KnownIds,
+        rows: Mapping[str, _Row],
+        as_table: Callable[[Sequence[_Row]], pa.Table],
+        cancel: CancelToken,
+    ) -> frozenset[str]:
         for attempt in range(_MAX_TRIES):
             cancel.check()
             with _translated(self.place):
-                table.update_incremental()
+                new = known.lacking(rows)
+                if new:
+                    known.refresh()
+                    new = known.lacking(new)
+                if not new:
+                    return frozenset()
                 self._lease.check()
-                try:
-                    told = (
-                        table.merge(rows, same, source_alias="new", target_alias="there")
-                        .when_not_matched_insert_all()
-                        .execute()
-                    )
-                except CommitFailedError:
-                    told = None
-            if told is not None:
-                return table, int(told["num_target_rows_inserted"])
+                if known.append(as_table([rows[one] for one in new])):
+                    if known.files >= SMALL_FILES:
+                        compact_small_files(known.table)
+                    return frozenset(new)
             # Somebody else committed meanwhile: what they added is to be compared with as well.
             cancel.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.02 * 2**attempt)))
         raise TransferError(
@@ -238,24 +262,3 @@ def _reason(err: BaseException) -> str:
         return str(found[1] or found[2])
     lines = text.splitlines()
     return (lines[0].removesuffix(".") if lines else type(err).__name__)[:300]
-
-
-def _is(column: str, value: str) -> Any:
-    """Whether a column has a value. The files may hold its text as `string_view`, which Arrow compares with nothing."""
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-
-    return ds.field(column).cast(pa.string()) == value
-
-
-def _hashes(table: DeltaTable, scorer_version: str | None = None) -> NDArray[np.uint64]:
-    """The ids of all rows, or of a scorer's, as sorted numbers: eight bytes an episode, however many there are."""
-    import numpy as np
-
-    if not table.version():
-        # Nor is a library imported for it.
-        return np.zeros(0, np.uint64)
-    where = None if scorer_version is None else _is("scorer_version", scorer_version)
-    batches = table.to_pyarrow_dataset().to_batches(columns=["episode_id"], filter=where)
-    parts = [hash_numbers(batch.column(0)) for batch in batches if batch.num_rows]
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.uint64)

@@ -1,0 +1,99 @@
+"""Putting a table's small files together: every ingest adds some, and each is a request for whoever reads.
+
+The table library has this too, but lets two that put the same files together at once both commit (seen with deltalake
+1.6.6, whatever retries it is given), and every row is there twice. Here the commit asserts the version that was read.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+    from deltalake import DeltaTable
+    from deltalake.transaction import AddAction
+
+SMALL_FILES = 64
+"""Files that are put together when there are so many."""
+_SMALL_BYTES = 1 << 20
+_TARGET_BYTES = 2 << 20
+"""Size of what is made of them, of some ten thousand rows: as much is held in memory."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    path: str
+    size_bytes: int
+
+
+def compact_small_files(table: DeltaTable) -> bool:
+    """Put small files together when there are many; tells whether it did. When somebody else commits meanwhile it is
+    left to the next ingest.
+
+    Rows stay as they are, and whoever reads an older version goes on: files that nobody needs are deleted once they are
+    a week old. Raises what the table library raises.
+    """
+    from deltalake import CommitProperties
+    from deltalake.exceptions import CommitFailedError
+    from deltalake.transaction import RemoveAction
+
+    small = _small_files(table)
+    if len(small) < SMALL_FILES:
+        return False
+    dataset = table.to_pyarrow_dataset()
+    added = [_together(dataset, some) for some in _shares(small)]
+    at_ms = int(time.time() * 1000)
+    removed = [RemoveAction(part.path, False, at_ms, part.size_bytes, {}) for part in small]
+    try:
+        table.create_write_transaction(
+            [*added, *removed], "append", table.schema(), commit_properties=CommitProperties(max_commit_retries=0)
+        )
+    except CommitFailedError:
+        # What was written for it goes after a week: it would be needed where only the store's answer was lost.
+        return False
+    finally:
+        table.update_incremental()
+    if table.vacuum(dry_run=True, full=True):
+        table.vacuum(dry_run=False, full=True)
+    return True
+
+
+def _small_files(table: DeltaTable) -> list[_Part]:
+    import pyarrow as pa
+
+    actions = pa.table(table.get_add_actions(flatten=True))
+    parts = map(_Part, actions["path"].to_pylist(), actions["size_bytes"].to_pylist())
+    return [part for part in parts if part.size_bytes < _SMALL_BYTES]
+
+
+def _shares(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
+    """Those that become a file each."""
+    share: list[_Part] = []
+    for part in parts:
+        share.append(part)
+        if sum(one.size_bytes for one in share) >= _TARGET_BYTES:
+            yield share
+            share = []
+    if share:
+        yield share
+
+
+def _together(dataset: ds.Dataset, parts: Sequence[_Part]) -> AddAction:
+    """One file with the rows of several, written beside them."""
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+    from deltalake.transaction import AddAction
+
+    names = {part.path for part in parts}
+    fragments = [fragment for fragment in dataset.get_fragments() if fragment.path in names]
+    rows = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem).to_table()
+    path = f"part-compacted-{secrets.token_hex(16)}.snappy.parquet"
+    with dataset.filesystem.open_output_stream(path) as stream:
+        pq.write_table(rows, stream)
+        size_bytes = stream.tell()
+    return AddAction(path, size_bytes, {}, int(time.time() * 1000), False, json.dumps({"numRecords": rows.num_rows}))
