@@ -77,11 +77,16 @@ class Beside:
                 raise late
         return cast("T", question.result())
 
-    def ask(self, function: Callable[..., T], *arguments: object, then: Callable[[T], None]) -> None:
-        """Ask without waiting; `then` is given the answer in a thread of its own, if ever there is one."""
+    def ask(self, function: Callable[..., T], *arguments: object, then: Callable[[T], None]) -> bool:
+        """Ask the process that is there without waiting; whether there is one to ask.
+
+        `then` is given the answer in a thread of its own, if ever there is one.
+        """
         process = self._process
-        if process is not None and not process.has_ended:
-            process.ask(function, arguments, then=cast("Callable[[object], None]", then))
+        if process is None or process.has_ended:
+            return False
+        process.ask(function, arguments, then=cast("Callable[[object], None]", then))
+        return True
 
     def give_up(self, why: str) -> None:
         """End the process as one that is stuck; whoever waits for it hears why. The next question starts another."""

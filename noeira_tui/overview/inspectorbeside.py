@@ -89,16 +89,15 @@ class InspectorBeside:
 
         Asked again and again while something is read, it also notices a process that is stuck.
         """
-        if not self._missed:
-            self._missed = 1
-            self._beside.ask(_cost, then=self._take_cost)
-        elif self._beside.is_running:
+        if not self._beside.is_running:
+            self._missed = 0
+        elif self._missed:
             self._missed += 1
             if self._missed > _MISSED:
                 self._missed = 0
                 self._beside.give_up("the process that reads is stuck")
-        else:
-            self._missed = 0
+        elif self._beside.ask(_cost, then=self._take_cost):
+            self._missed = 1
         return self._cost
 
     def close(self) -> None:

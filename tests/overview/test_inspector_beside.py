@@ -137,6 +137,21 @@ def test_a_process_that_is_stuck_is_noticed_by_who_asks_what_was_read(
     beside.close()
 
 
+def test_asking_what_was_read_before_there_is_a_process_is_no_sign_of_a_stuck_one(
+    dataset: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspectorbeside, "_MISSED", 3)
+    beside = InspectorBeside(str(dataset), settings)
+    assert [beside.cost.requests for _ in range(9)] == [0] * 9
+    beside.summary()
+    pid = pid_of(beside, monkeypatch)
+    for _ in range(9):
+        assert beside.cost.requests > 0
+        assert until(lambda: not beside._missed, what="the answer")
+    assert pid_of(beside, monkeypatch) == pid
+    beside.close()
+
+
 def test_a_cancelled_question_comes_back_at_once(dataset: Path, settings: Settings) -> None:
     beside, token = InspectorBeside(str(dataset), settings), CancelToken()
     token.cancel()
