@@ -29,7 +29,7 @@ from noeira_tui.service.workingset import (
     update_rows,
 )
 
-_LOOKERS = 8
+_LOOKERS = 16
 _CANDIDATES = 4
 
 

@@ -27,6 +27,8 @@ from noeira_tui.service.presign import Signer, canonical_query, object_url
 from noeira_tui.service.storecopy import WHOLE_UP_TO_BYTES, copy_inside
 from noeira_tui.service.storehttp import TIMEOUT_S, Connections, Counted, connect, set_timeout
 
+_DISCARDERS = 4
+
 _log = logging.getLogger("noeira_tui.service")
 
 
@@ -85,7 +87,7 @@ class ObjectStore:
         self.digests_copies = True
         self._address = urlsplit(object_url(self.endpoint, bucket, style=style))
         self._connections = Connections(self._address)
-        self._discarding = ThreadPoolExecutor(1, "discard")
+        self._discarding = ThreadPoolExecutor(_DISCARDERS, "discard")
         self._closing = False
 
     @property
@@ -140,7 +142,7 @@ class ObjectStore:
             raise self.refused("DELETE", status)
 
     def discard(self, keys: Sequence[str]) -> None:
-        """Let a thread remove objects that nobody needs: no answer waits for that."""
+        """Let other threads remove objects that nobody needs: no answer waits for that."""
         if keys and not self._closing:
             self._discarding.submit(self.remove, keys)
 
