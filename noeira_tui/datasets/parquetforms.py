@@ -35,8 +35,9 @@ _NULLS = 3
 OLD_MAX, OLD_MIN, MAX, MIN = 1, 2, 5, 6
 _REQUIRED = (_TYPE, _CODEC, _VALUES, _SIZE, _DATA_AT)
 
-_MET_BEFORE = 8
-"""Row groups of one form that are walked before expressions are made for it, which takes as long as some dozen."""
+_MET_BEFORE = 3
+_MANY = 16
+"""Making expressions takes as long as walking about so many row groups: fewer are walked."""
 _MAX_FORMS, _MAX_SCHEMAS = 8, 16
 
 
@@ -140,7 +141,7 @@ class Forms:
 
     def are_worth_making(self, count: int) -> bool:
         """Whether forms will be of use to a file of so many row groups, or were to those before it."""
-        return max(self.walked, count) > _MET_BEFORE
+        return max(self.walked, count) > _MANY
 
 
 _forms: dict[tuple[Leaf, ...], Forms] = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from noeira_tui.datasets.parquetforms import MAX, MIN, OLD_MAX, OLD_MIN, Captured, Form, Forms, Slot, forms_of
 from noeira_tui.datasets.parquetschema import Schema
-from noeira_tui.datasets.parquetthrift import MalformedError, Trace
+from noeira_tui.datasets.parquetthrift import MAX_VARINT, MalformedError, Trace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -169,13 +169,18 @@ def _walk(data: bytes, at: int, table: GroupTable, forms: Forms, number: int) ->
 
 
 def _unpacked(stored: bytes) -> NDArray[np.int64]:
-    """Numbers that are stored one behind the other, each as a varint whose sign is in its last bit."""
+    """Numbers that are stored one behind the other, each as a varint whose sign is in its last bit.
+
+    Raises MalformedError.
+    """
     import numpy as np
 
     data = np.frombuffer(stored, np.uint8)
     ends = np.flatnonzero(data < 0x80)
     starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
     lengths = ends - starts + 1
+    if lengths.max(initial=0) > MAX_VARINT:
+        raise MalformedError("a number in it is too long")
     values = (data[starts] & 0x7F).astype(np.uint64)
     for place in range(1, int(lengths.max(initial=0))):
         longer = np.flatnonzero(lengths > place)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 STOP, I32, I64, BINARY, LIST, STRUCT = 0, 5, 6, 8, 9, 12
 _TRUE, _FALSE, _BYTE, _I16, _DOUBLE, _SET, _MAP = 1, 2, 3, 4, 7, 10, 11
 _MAX_DEPTH = 24
-_MAX_VARINT = 10
-_VARINT = r"[\x80-\xff]{0,9}+[\x00-\x7f]"
+MAX_VARINT = 10
+_VARINT = r"[\x80-\xff]*+."
 LEAP = "\n"
 """In a pattern: here is a text of any length. No expression has it, for bytes are escaped in it."""
 
@@ -67,7 +67,7 @@ Key = tuple[int, ...]
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """An unsigned number and the place behind it. Raises MalformedError."""
     value = shift = 0
-    for place in range(at, at + _MAX_VARINT):
+    for place in range(at, at + MAX_VARINT):
         byte = data[place]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
