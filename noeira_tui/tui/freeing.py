@@ -81,7 +81,10 @@ class Freeing:
             return
         size = figures.size(sum(one.size_bytes for one in proven), self._screen.board.glyphs)
         files = figures.count(sum(one.files for one in proven), "file")
-        lines = ["The service holds the same bytes: every file was hashed and compared just now."]
+        pull = self._screen.board.glyphs.key("pull")
+        lines = [
+            f"The service holds the same bytes: every file was hashed and compared just now. {pull} fetches it again."
+        ]
         lines += self._named(f"{one.name}, {self._size(one.size_bytes)}: {one.path}" for one in proven)
         lines += ["", "Left as they are:", *left] if left else []
         copies = figures.count(len(proven), "copy", "copies")
@@ -150,8 +153,8 @@ class Freeing:
             )
             return
         lines = [
-            "Jobs that are done or were cancelled, with their logs. What they moved stays; failed jobs are kept for "
-            f"{self._screen.board.glyphs.key('retry')}."
+            "Jobs that are done or were cancelled go for good, with their logs. What they moved stays; failed jobs are "
+            f"kept for {self._screen.board.glyphs.key('retry')}."
         ]
 
         def forget() -> None:

@@ -159,7 +159,7 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int, problem: st
     if not told and reasons:
         told = (
             cut(clean(reasons[0], glyphs), room, glyphs)
-            if room >= 30
+            if room >= 30 and len(reasons) == 1
             else f"{figures.count(len(reasons), 'reason')}: {glyphs.key('unsent')}"
         )
     if told:
@@ -197,16 +197,20 @@ def banner(view: ServiceView, now: float, glyphs: Glyphs, *, brief: bool = False
                 (does, "quiet"),
             ),
         )
-    error = clean((view.error or "no answer").rstrip("."), glyphs)
+    # Whose the trouble is stands in the header.
+    error = clean((view.error or "no answer").rpartition(" cannot be reached: ")[2].rstrip("."), glyphs)
     trouble = _trouble(view, glyphs)
-    hint: tuple[Line, ...] = (((clean(view.hint, glyphs), "faint"),),) if view.hint else ()
-    service = (glyphs.key("service"), "accent")
-    if trouble != _OFFLINE:
-        # It answered, and will not answer otherwise to this address and key.
-        hint = (*hint, (service, (" gives another key or address", "quiet")))
+    service: Piece = (glyphs.key("service"), "accent")
+    hint: list[Line] = [((clean(view.hint, glyphs), "faint"),)] if view.hint else []
+    if trouble == _OFFLINE:
+        if view.answer_at is not None:
+            hint = []  # above the rows of an earlier answer there is no room for all of it
+        again: Piece = (glyphs.key("refresh"), "accent")
+        does: Piece = (" gives another address or starts a service here", "quiet")
+        hint.append((again, (" asks again, ", "quiet"), service, does))
     else:
-        again = ((glyphs.key("refresh"), "accent"), (" asks again, ", "quiet"))
-        hint = (*hint, (*again, service, (" gives another address or starts a service here", "quiet")))
+        # It answered, and will not answer otherwise to this address and key.
+        hint.append((service, (" gives another key or address", "quiet")))
     if view.answer_at is None:
         return (((f"{glyphs.warn} {trouble}: ", "trouble"), (error, "quiet")), *hint)
     age = f", as of {figures.ago(view.answer_at, now)}"

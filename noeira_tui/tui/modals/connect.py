@@ -176,6 +176,8 @@ class ConnectDialog(Dialog[Settings]):
         # The hint of a refused key is for one that is kept somewhere already.
         hint = "Paste the whole key again." if isinstance(error, RefusedError) else error.hint
         told = error.message if keeps else f"{error.title}: {error.message}"
+        if isinstance(error, RefusedError) and error.server_text:
+            told = f"{error.title}: the service answers {error.status}, {error.server_text.rstrip('.')}."
         said = [(told, "trouble"), (hint, "quiet")]
         self._say([*said, (f"{self.key('keep_anyway')} keeps it all the same.", "attention")] if keeps else said)
 

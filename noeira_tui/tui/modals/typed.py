@@ -60,7 +60,7 @@ class TypedDialog(Dialog[bool]):
 
     def _tell(self, *, wrong: bool) -> None:
         look = "trouble" if wrong else "quiet"
-        self._note.show([(("There is no way back. Type ", look), (self._word, "danger"), (" and press enter:", look))])
+        self._note.show([(("Type ", look), (self._word, "danger"), (" and press enter:", look))])
 
     def action_scroll(self, lines: int) -> None:
         self._body.scroll_relative(y=lines, animate=False)

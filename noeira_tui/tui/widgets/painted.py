@@ -48,8 +48,10 @@ def _palette(colours: Mapping[str, Color], no_color: bool) -> dict[str, Style]:
     def cursor(name: str, fallback: Style) -> Style:
         return fallback if no_color else Style(bgcolor=colours[name].rich_color)
 
+    plain = {"faint": Style(dim=True), "accent": _BOLD} if no_color else {}
     return {
         **{name: style(f"tone-{name}") for name in _COLOURED},
+        **plain,
         "strong": _BOLD,
         "heading": style("tone-accent", bold=True),
         "bar": style("tone-live"),
