@@ -206,8 +206,8 @@ def banner(view: ServiceView, now: float, glyphs: Glyphs, *, brief: bool = False
         if view.answer_at is not None:
             hint = []  # above the rows of an earlier answer there is no room for all of it
         again: Piece = (glyphs.key("refresh"), "accent")
-        does: Piece = (" gives another address or starts a service here", "quiet")
-        hint.append((again, (" asks again, ", "quiet"), service, does))
+        offers: Piece = (" gives another address or starts a service here", "quiet")
+        hint.append((again, (" asks again, ", "quiet"), service, offers))
     else:
         # It answered, and will not answer otherwise to this address and key.
         hint.append((service, (" gives another key or address", "quiet")))
