@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noeira_tui.episodes.facts import CatalogStats, EpisodeInfo, Ingested, QueryAnswer
+    from noeira_tui.episodes.facts import CatalogStats, EpisodeInfo, Ingested, StreamedAnswer
 
 Object = dict[str, Any]
 
@@ -66,6 +67,6 @@ def stats(found: CatalogStats) -> Object:
     }
 
 
-def answer(found: QueryAnswer) -> list[Object]:
+def answer(found: StreamedAnswer) -> Iterator[Object]:
     """The document of `episodes query`: an object a row."""
-    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    return (dict(zip(found.columns, row, strict=True)) for row in found.rows)

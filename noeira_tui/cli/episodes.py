@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,11 +16,12 @@ from noeira_tui.cli.extras import needs_extra
 from noeira_tui.cli.ingest import CatalogOption
 from noeira_tui.cli.literal import literal
 from noeira_tui.cli.output import paint
-from noeira_tui.cli.table import table
+from noeira_tui.cli.spool import print_list, print_table
 from noeira_tui.core.quantity import show_duration
 from noeira_tui.jobs.episode_kinds import catalog_place
 
 if TYPE_CHECKING:
+    from noeira_tui.episodes.facts import EpisodeInfo
     from noeira_tui.episodes.query import CatalogReader
 
 _BAR_CELLS = 30
@@ -46,28 +48,28 @@ def list_(
     Example: noeira-tui episodes list --flag jerky
     """
     with _reader(cli, catalog) as reader:
-        found = reader.episodes(flag=flag, min_score=min_score)
-    if cli.output.json:
-        cli.output.data([episode_shapes.episode(one) for one in found])
-        return
-    rows = [
-        (
-            "—" if one.overall_score is None else f"{one.overall_score:.2f}",
-            "—" if one.episode_index is None else str(one.episode_index),
-            f"{one.num_frames:,}",
-            f"{one.duration_s:.1f} s",
-            literal(one.source_uri.rstrip("/").rpartition("/")[2] or one.source_uri),
-            literal(one.task or "—"),
-            literal(", ".join(one.flags)),
-        )
-        for one in found
-    ]
-    if rows:
+        found = reader.each_episode(flag=flag, min_score=min_score)
+        if cli.output.json:
+            print_list(map(episode_shapes.episode, found))
+            return
+        first = next(found, None)
+        if first is None:
+            cli.output.say("No such episodes.")
+            return
         header = ("score", "episode", "frames", "time", "dataset", "task", "flags")
-        for line in table(header, rows, right=frozenset({0, 1, 2, 3})):
-            cli.output.line(line)
-    else:
-        cli.output.say("No such episodes.")
+        print_table(cli.output, header, map(_told, chain((first,), found)), right=frozenset({0, 1, 2, 3}))
+
+
+def _told(one: EpisodeInfo) -> tuple[str, ...]:
+    return (
+        "—" if one.overall_score is None else f"{one.overall_score:.2f}",
+        "—" if one.episode_index is None else str(one.episode_index),
+        f"{one.num_frames:,}",
+        f"{one.duration_s:.1f} s",
+        literal(one.source_uri.rstrip("/").rpartition("/")[2] or one.source_uri),
+        literal(one.task or "—"),
+        literal(", ".join(one.flags)),
+    )
 
 
 def stats(cli: Cli, catalog: CatalogOption = None) -> None:
@@ -105,14 +107,12 @@ def query(
     Example: noeira-tui episodes query "SELECT task, avg(overall_score) FROM scored_episodes GROUP BY task"
     """
     with _reader(cli, catalog) as reader:
-        found = reader.query(sql)
-    if cli.output.json:
-        cli.output.data(episode_shapes.answer(found))
-        return
-    if found.columns:
-        rows = [tuple("—" if value is None else literal(str(value)) for value in row) for row in found.rows]
-        for line in table(tuple(literal(name) for name in found.columns), rows):
-            cli.output.line(line)
+        found = reader.ask(sql)
+        if cli.output.json:
+            print_list(episode_shapes.answer(found))
+        elif found.columns:
+            rows = (tuple("—" if value is None else literal(str(value)) for value in row) for row in found.rows)
+            print_table(cli.output, tuple(literal(name) for name in found.columns), rows)
 
 
 @contextmanager

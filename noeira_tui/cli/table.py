@@ -6,6 +6,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from shutil import get_terminal_size
 
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -32,23 +33,37 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozen
     other rows' columns away.
     """
     widths = [max(width(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    if not sys.stdout.isatty():
-        return [_line(row, [min(wide, _MAX_PADDED) for wide in widths], right, whole=True) for row in (header, *rows)]
-    over = sum(widths) + len(_GAP) * (len(widths) - 1) - get_terminal_size().columns
-    while over > 0 and max(widths) > _MIN_CUT:
-        widest = widths.index(max(widths))
-        widths[widest] -= 1
-        over -= 1
-    return [_line(row, widths, right, whole=False) for row in (header, *rows)]
+    layout = Layout.of(widths, right)
+    return [layout.line(row) for row in (header, *rows)]
 
 
-def _line(row: Sequence[str], widths: Sequence[int], right: frozenset[int], *, whole: bool) -> str:
-    cells = []
-    for column, text in enumerate(row):
-        text = text if whole else cut(text, widths[column])
-        pad = " " * (widths[column] - width(text))
-        cells.append(pad + text if column in right else text + pad)
-    return _GAP.join(cells).rstrip()
+@dataclass(frozen=True)
+class Layout:
+    """How a table's lines are made: cells of each column, those aligned to the right, and whether nothing is cut."""
+
+    widths: tuple[int, ...]
+    right: frozenset[int]
+    whole: bool
+
+    @classmethod
+    def of(cls, widest: Sequence[int], right: frozenset[int]) -> Layout:
+        """The layout where these are the widest cells, on this terminal."""
+        if not sys.stdout.isatty():
+            return cls(tuple(min(wide, _MAX_PADDED) for wide in widest), right, whole=True)
+        widths = list(widest)
+        over = sum(widths) + len(_GAP) * (len(widths) - 1) - get_terminal_size().columns
+        while over > 0 and max(widths) > _MIN_CUT:
+            widths[widths.index(max(widths))] -= 1
+            over -= 1
+        return cls(tuple(widths), right, whole=False)
+
+    def line(self, row: Sequence[str]) -> str:
+        cells = []
+        for column, text in enumerate(row):
+            text = text if self.whole else cut(text, self.widths[column])
+            pad = " " * (self.widths[column] - width(text))
+            cells.append(pad + text if column in self.right else text + pad)
+        return _GAP.join(cells).rstrip()
 
 
 def cut(text: str, limit: int) -> str:

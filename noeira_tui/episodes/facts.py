@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from noeira_tui.core.errors import DatasetError
@@ -121,3 +121,11 @@ class QueryAnswer:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
+
+
+@dataclass(frozen=True)
+class StreamedAnswer:
+    """The same piece by piece: its rows can be taken once."""
+
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[object, ...]]
