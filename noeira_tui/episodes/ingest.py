@@ -18,7 +18,7 @@ from noeira_tui.episodes.commits import Commits
 from noeira_tui.episodes.dataset import DatasetRun, Task, is_large, may_be_current, open_run
 from noeira_tui.episodes.engine import READING_THREADS, Engine, engine_for, whole_box
 from noeira_tui.episodes.facts import Ingested, IngestFailure
-from noeira_tui.episodes.place import open_place
+from noeira_tui.episodes.place import open_place, plain_address
 from noeira_tui.episodes.processes import CANNOT_START, cores
 from noeira_tui.episodes.tables import make_catalog
 from noeira_tui.episodes.work import PartOutcome
@@ -57,7 +57,7 @@ def ingest(
             engine = Engine.around(executor)
         else:
             engine = stack.enter_context(_engine(uris, catalog, workers, scheduler, is_alone, say))
-        return work.run(tuple(dict.fromkeys(_plain(uri) for uri in uris)), catalog, engine)
+        return work.run(tuple(dict.fromkeys(map(plain_address, uris))), catalog, engine)
 
 
 def _engine(
@@ -74,11 +74,6 @@ def _engine(
         return whole_box(at_once=not may_be_current(uris, open_place(catalog)))
     # A disk needs no waiting for: more threads would only be in each other's way.
     return engine_for(workers, scheduler, threads=1 if is_near else READING_THREADS, say=say)
-
-
-def _plain(uri: str) -> str:
-    """An address without a slash at its end, so that a dataset is not taken for two; a query stays as it is."""
-    return uri if "?" in uri else uri.rstrip("/") or uri
 
 
 class _Ingest:

@@ -49,7 +49,9 @@ class SourceMemory:
         self._uri = uri
         self._host = host
         self._stamp = stamp
-        self._name = f"{_FOLDER}/{name_of(host, uri)}.json"
+        self._name = _name(host, uri)
+        # How a folder that was named by its address was remembered once.
+        self._former = f"file://{uri}" if host else uri
 
     @property
     def is_there(self) -> bool:
@@ -59,6 +61,8 @@ class SourceMemory:
     def recall(self) -> Remembered | None:
         """What is remembered; None when nothing is, or it is about other tables or another scorer."""
         data = self._place.read(self._name)
+        if data is None and self._former != self._uri:
+            data = self._place.read(_name(self._host, self._former))
         if data is None:
             return None
         try:
@@ -69,7 +73,7 @@ class SourceMemory:
         except (ValueError, KeyError, TypeError, AttributeError):
             # Damaged, or of another version: the dataset is read, and this is written anew.
             return None
-        return found if found.stamp == self._stamp and told.get("uri") == self._uri else None
+        return found if found.stamp == self._stamp and told.get("uri") in {self._uri, self._former} else None
 
     def keep(self, episodes: int, files: Mapping[str, FileMark], *, is_whole: bool, absent: Sequence[str] = ()) -> None:
         """Remember files whose episodes are all in the catalog; `is_whole` tells that there are no others but
@@ -88,3 +92,7 @@ class SourceMemory:
             "absent": sorted(absent),
         }
         self._place.write(self._name, json.dumps(told).encode())
+
+
+def _name(host: str, uri: str) -> str:
+    return f"{_FOLDER}/{name_of(host, uri)}.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,9 +48,10 @@ class CatalogPlace(Protocol):
 
 def open_place(uri: str) -> CatalogPlace:
     """The place at a local path or an address. Nothing is read. Raises ConfigError."""
+    uri = plain_address(uri)
     scheme = scheme_of(uri)
-    if scheme is None or scheme == "file":
-        path = Path(uri.removeprefix("file://")).expanduser().absolute()
+    if scheme is None:
+        path = Path(uri).expanduser().absolute()
         if path.exists() and not path.is_dir():
             raise ConfigError(f"{path} is a file; a catalog of episodes is a folder or a bucket's address.")
         return FolderPlace(path)
@@ -192,6 +194,14 @@ class FsspecPlace:
                 stream.write(data)
         except (OSError, ImportError, ValueError) as err:
             raise DatasetError(f"{self.uri}/{name} cannot be written: {err}.") from err
+
+
+def plain_address(uri: str) -> str:
+    """An address without what changes nothing: a folder is told by its path, and a slash at the end goes, so that one
+    dataset is not taken for two. A query stays as it is."""
+    if scheme_of(uri) == "file":
+        uri = re.sub("^(localhost)?/+", "/", uri.partition("://")[2])
+    return uri if "?" in uri else uri.rstrip("/") or uri
 
 
 def name_of(*parts: str) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
 from noeira_tui.core.errors import ConfigError
-from noeira_tui.episodes.facts import CatalogStats, EpisodeInfo, QueryAnswer, ScoreStep
+from noeira_tui.episodes.facts import CatalogStats, EpisodeInfo, QueryAnswer, ScoreStep, StreamedAnswer
 from noeira_tui.episodes.flags import METRICS, Metrics
+from noeira_tui.episodes.place import plain_address
 from noeira_tui.episodes.tables import EPISODES, SCORES, open_catalog
 
 if TYPE_CHECKING:
@@ -34,8 +36,10 @@ _CLOSED = (
 
 _READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 _STEPS = 20
+_LOAD_ROWS = 2_000
 _SETUP = f"""
-CREATE VIEW episodes AS SELECT * FROM {EPISODES}_table;
+CREATE VIEW episodes AS SELECT * REPLACE (regexp_replace(source_uri, '^file:///+', '/') AS source_uri)
+    FROM {EPISODES}_table;
 CREATE VIEW quality_scores AS SELECT * FROM {SCORES}_table SEMI JOIN {EPISODES}_table USING (episode_id);
 CREATE VIEW latest_scores AS SELECT * FROM quality_scores QUALIFY row_number()
     OVER (PARTITION BY episode_id ORDER BY computed_at DESC, scorer_version DESC) = 1;
@@ -70,10 +74,14 @@ class CatalogReader:
         self._connection.close()
 
     def query(self, sql: str) -> QueryAnswer:
-        """The answer to a statement of SQL (DuckDB's) over VIEWS; it can only read these. Raises QueryError."""
-        import duckdb
+        """The whole answer to a statement of SQL, as `ask` gives it piece by piece. Raises QueryError."""
+        asked = self.ask(sql)
+        return QueryAnswer(asked.columns, tuple(asked.rows))
 
-        try:
+    def ask(self, sql: str) -> StreamedAnswer:
+        """The answer to a statement of SQL (DuckDB's) over VIEWS, which can only read these; its rows are worked out
+        while they are taken, until the next question. This and taking them raise QueryError."""
+        with _told_in_words():
             kinds = [statement.type.name for statement in self._connection.extract_statements(sql)]
             other = next((kind for kind in kinds if kind not in _READING), None)
             if other is not None or not kinds:
@@ -81,10 +89,7 @@ class CatalogReader:
                 raise QueryError(told, hint="Begin with SELECT; --json gives the rows to other programs.")
             asked = self._connection.execute(sql)
             columns = _unique([str(told[0]) for told in asked.description or ()])
-            rows = tuple(tuple(_plain(value) for value in row) for row in (asked.fetchall() if columns else ()))
-        except duckdb.Error as err:
-            raise QueryError(" ".join(str(err).split()), hint=f"The tables are {', '.join(VIEWS)}.") from err
-        return QueryAnswer(columns, rows)
+        return StreamedAnswer(columns, (tuple(map(_plain, row)) for row in _rows(asked if columns else None)))
 
     def batches(self, sql: str, rows: int) -> Iterator[pa.RecordBatch]:
         """The answer to a statement of our own as Arrow batches of about so many rows, after one without any."""
@@ -103,7 +108,18 @@ class CatalogReader:
         source_uri: str | None = None,
         limit: int | None = None,
     ) -> tuple[EpisodeInfo, ...]:
-        """Episodes with their latest score, the worst first, those without a score last.
+        """What `each_episode` gives one by one."""
+        return tuple(self.each_episode(flag=flag, min_score=min_score, source_uri=source_uri, limit=limit))
+
+    def each_episode(
+        self,
+        *,
+        flag: str | None = None,
+        min_score: float | None = None,
+        source_uri: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[EpisodeInfo]:
+        """Episodes with their latest score, the worst first, those without a score last; taken until the next question.
 
         Only those with a `flag`, with a score of at least `min_score`, first ingested from the dataset at `source_uri`,
         and at most `limit` of them, where asked.
@@ -118,7 +134,7 @@ class CatalogReader:
             values["least"] = min_score
         if source_uri is not None:
             where.append("source_uri = $source")
-            values["source"] = source_uri
+            values["source"] = plain_address(source_uri)
         sql = (
             "SELECT * FROM scored_episodes"
             + (f" WHERE {' AND '.join(where)}" if where else "")
@@ -128,7 +144,7 @@ class CatalogReader:
         )
         asked = self._connection.execute(sql, values)
         names = [str(told[0]) for told in asked.description or ()]
-        return tuple(_episode(dict(zip(names, row, strict=True))) for row in asked.fetchall())
+        return (_episode(dict(zip(names, row, strict=True))) for row in _rows(asked))
 
     def stats(self) -> CatalogStats:
         """The catalog at a glance."""
@@ -176,6 +192,25 @@ class QueryError(ConfigError):
     """A statement of SQL that cannot be answered."""
 
     title = "Query"
+
+
+@contextmanager
+def _told_in_words() -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as err:
+        raise QueryError(" ".join(str(err).split()), hint=f"The tables are {', '.join(VIEWS)}.") from err
+
+
+def _rows(asked: DuckDBPyConnection | None) -> Iterator[tuple[Any, ...]]:
+    """The rows of what was just asked, a load at a time."""
+    load = None
+    while asked is not None and load != []:
+        with _told_in_words():
+            load = asked.fetchmany(_LOAD_ROWS)
+        yield from load
 
 
 def _episode(row: Mapping[str, Any]) -> EpisodeInfo:

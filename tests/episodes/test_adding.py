@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,10 @@ def test_files_are_put_together_in_the_moment_of_an_addition_or_not_at_all(
     assert table.to_pyarrow_dataset().count_rows() == 31
     assert compact_small_files(table)
     assert table.to_pyarrow_dataset().count_rows() == 31
+
+
+def test_episodes_of_a_folder_that_was_told_by_its_address_are_of_the_folder(tmp_path: Path) -> None:
+    made(str(tmp_path)).add([row(1), replace(row(2), source_uri="file:///d")], [], CancelToken())
+    with CatalogReader(str(tmp_path)) as reader:
+        assert len(reader.episodes(source_uri="/d")) == len(reader.episodes(source_uri="file:///d/")) == 2
+        assert reader.stats().sources == 1

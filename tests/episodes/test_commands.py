@@ -94,6 +94,47 @@ def test_stats_and_queries_as_json(cli: CommandLine, cubes: Path) -> None:
     assert plain.splitlines()[1].endswith("—")
 
 
+def test_an_answer_that_fails_at_its_end_is_an_error_and_nothing_else(cli: CommandLine, cubes: Path) -> None:
+    cli("ingest", cubes)
+    late = "SELECT CASE WHEN i = 90000 THEN error('too late') ELSE i END AS n FROM range(100000) t(i)"
+    ran = cli("episodes", "query", late, "--json")
+    assert (ran.code, list(ran.json)) == (2, ["error"])
+    assert "too late" in ran.json["error"]["message"]
+    ran = cli("episodes", "query", late)
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_answers_are_printed_to_the_letter(cli: CommandLine, cubes: Path) -> None:
+    cli("ingest", cubes)
+    sql = "SELECT i AS n, 'x' || i AS \"a b\", [1.5, NULL] AS l FROM range(2500) t(i)"
+    document = json.dumps([{"n": number, "a b": f"x{number}", "l": [1.5, None]} for number in range(2500)])
+    assert cli("episodes", "query", sql, "--json").out == document + "\n"
+    assert cli("episodes", "query", "SELECT 1 AS n WHERE false", "--json").out == "[]\n"
+    assert cli("episodes", "query", "SELECT 1 AS n WHERE false").out == "n\n"
+    table = cli("episodes", "query", "SELECT i AS n, 'y' AS wide FROM range(2500) t(i)").out.splitlines()
+    assert (len(table), table[0], table[1], table[-1]) == (2501, "n     wide", "0     y", "2499  y")
+
+
+ASKED = """
+import contextlib, os, resource, sys
+from noeira_tui.__main__ import main
+with contextlib.redirect_stdout(open(os.devnull, "w")):
+    main(["episodes", "query", f"SELECT i, repeat('x', 90) AS t FROM range({sys.argv[1]}) t(i)", *sys.argv[2:]])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.parametrize("form", ["--json", "--quiet"])
+def test_a_long_answer_takes_no_more_memory_than_a_short_one(cli: CommandLine, cubes: Path, form: str) -> None:
+    cli("ingest", cubes)
+    few, many = (
+        int(subprocess.run([sys.executable, "-c", ASKED, count, form], capture_output=True, check=True).stdout)
+        for count in ("10", "300000")
+    )
+    # Held in memory they took 227 MB more.
+    assert many < few + 60
+
+
 def test_a_query_reads_the_catalog_and_nothing_else(cli: CommandLine, root: Path, cubes: Path) -> None:
     cli("ingest", cubes)
     (root / "secret.csv").write_text("word\nhidden\n")

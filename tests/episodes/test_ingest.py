@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ from noeira_tui.episodes import commits, tables
 from noeira_tui.episodes import ingest as ingest_module
 from noeira_tui.episodes.facts import EpisodeInfo, Ingested
 from noeira_tui.episodes.ingest import ingest
+from noeira_tui.episodes.place import name_of
 from noeira_tui.episodes.query import CatalogReader
 from noeira_tui.episodes.tables import EpisodeCatalog, make_catalog, open_catalog
 from tests.support.datasets_http import serving
@@ -172,6 +174,25 @@ def test_what_was_remembered_for_another_catalog_or_scorer_does_not_count(
     assert Counter(scores["scorer_version"].to_pylist()) == {"noeira-1": 12, "noeira-next": 12}
     assert {one.scorer_version for one in listed(tmp_path / "a")} == {"noeira-next"}
     assert len(listed(tmp_path / "a")) == 12
+
+
+def test_a_folder_and_its_address_are_one_source(dataset: Path, tmp_path: Path) -> None:
+    ingest([f"file://{dataset}/"], catalog=f"file://{tmp_path}/c")
+    assert {one.source_uri for one in listed(tmp_path / "c")} == {str(dataset)}
+    again = ingest([str(dataset), f"file://localhost{dataset}"], catalog=str(tmp_path / "c"))
+    assert (counted(again), again.bytes_read) == ((0, 12, 0), 0)
+    assert len(list((tmp_path / "c" / "sources").iterdir())) == 1
+
+
+def test_what_was_remembered_of_a_folder_by_its_address_counts(dataset: Path, tmp_path: Path) -> None:
+    ingest([str(dataset)], catalog=str(tmp_path))
+    (kept,) = (tmp_path / "sources").iterdir()
+    told = json.loads(kept.read_text())
+    former = f"file://{dataset}"
+    (tmp_path / "sources" / f"{name_of(told['host'], former)}.json").write_text(json.dumps(told | {"uri": former}))
+    kept.unlink()
+    again = ingest([str(dataset)], catalog=str(tmp_path))
+    assert (counted(again), again.bytes_read) == ((0, 12, 0), 0)
 
 
 def test_local_and_streamed_are_the_same_rows_and_the_second_is_skipped(dataset: Path, tmp_path: Path) -> None:
