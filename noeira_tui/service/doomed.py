@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, DateTime, delete, insert, literal, select
@@ -19,8 +19,10 @@ def upload_grace(config: ServiceConfig) -> timedelta:
     return timedelta(seconds=config.upload_expiry_s) + _UPLOAD_MAY_TAKE
 
 
-def doom(session: Session, keys: Iterable[str], since: datetime) -> None:
+def doom(session: Session, keys: Collection[str], since: datetime) -> None:
     """Note objects that may go at `since`, unless something is stored there by then that a row names."""
+    # One that was published where it was uploaded, by a former version, may be noted as an upload already.
+    spare(session, keys)
     session.add_all(DoomedObject(object_key=key, since=since) for key in keys)
 
 

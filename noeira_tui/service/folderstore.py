@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -13,7 +15,12 @@ from noeira_tui.core.files import fsync_folder
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.store import OWN_KEY, ObjectStore, StoredObject, StoreError
 
+STAGED = ".tmp."
+"""How the names of files begin that are not whole yet."""
+
 _NOTES = ".nanio-meta"
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EXDEV})
+"""What file systems answer that have no hard links, or none for this file."""
 
 
 class FolderStore(ObjectStore):
@@ -68,10 +75,26 @@ class FolderStore(ObjectStore):
         """A second name for the stored file: an upload that comes later replaces the first name only."""
         try:
             os.link(self._folder / key, self._folder / target, follow_symlinks=False)
-        except OSError:
-            # Nothing is stored, which `head` will tell, or this file system has no hard links.
+        except FileNotFoundError:
+            # What is stored there is told by the next look.
             return key
+        except OSError as err:
+            if err.errno not in _NO_LINKS:
+                raise self._unreadable(key, err) from err
+            self._copy(key, target)
         return target
+
+    def _copy(self, key: str, target: str) -> None:
+        """What `settle` does on a file system without hard links. The target appears whole, or not at all."""
+        staged = self._folder / f"{STAGED}{target}"
+        try:
+            shutil.copyfile(self._folder / key, staged, follow_symlinks=False)
+            with staged.open("rb") as stream:
+                os.fsync(stream.fileno())
+            staged.replace(self._folder / target)
+        except OSError as err:
+            staged.unlink(missing_ok=True)
+            raise StoreError(f"{self._folder / key} cannot be copied: {err.strerror or err}.") from err
 
     def flush(self) -> None:
         try:

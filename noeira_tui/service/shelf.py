@@ -27,8 +27,7 @@ from nanio.storage.filesystem import FilesystemStorage
 from nanio.storage.metadata import _to_dict as told_of
 from nanio.storage.paths import assert_inside_data_dir, metadata_path, object_path
 
-STAGED = ".tmp."
-"""How the names of files begin that are not whole yet."""
+from noeira_tui.service.folderstore import STAGED
 
 _PIECE_BYTES = 1024**2
 _PLAIN = "application/octet-stream"

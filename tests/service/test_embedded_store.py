@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
+import shutil
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -30,6 +32,40 @@ def test_an_upload_url_copies_nothing(catalog: RunningService, call: Caller, nam
     assert call.complete(f"{name}-v1", b"of somebody else").status_code == 422
     put(upload, b"plain")
     assert call.complete(f"{name}-v1", b"plain").status_code == 200
+
+
+@pytest.mark.parametrize("size_bytes", [0, 5000, 2_000_000])
+def test_without_hard_links_what_is_published_is_a_copy(
+    catalog: RunningService, call: Caller, name: str, size_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    data = (name.encode() * size_bytes)[:size_bytes]
+    registered = call.push(name, data)
+    put(registered["upload_url"], b"something else")
+    assert fetch(call.get(f"/datasets/{name}-v1").json()["download_url"]) == data
+    folder = catalog.data_dir / "objects" / catalog.bucket
+    assert not list(folder.glob(".tmp.*"))
+
+
+def test_a_disk_without_room_for_the_copy_is_no_answer(
+    catalog: RunningService, call: Caller, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    registered = call.register(name)
+    put(registered["upload_url"], name.encode())
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", refuse)
+        patched.setattr(shutil, "copyfile", full)
+        assert call.complete(registered["id"], name.encode()).status_code == 503
+    assert call.complete(registered["id"], name.encode()).status_code == 200
 
 
 @pytest.mark.parametrize("parameter", ["uploads", "uploadId=", "acl", "x=1"])

@@ -17,7 +17,7 @@ from noeira_tui.service.config import StoreKeys
 from noeira_tui.service.contents import Contents
 from noeira_tui.service.reserving import ReservedKeys
 from noeira_tui.service.sweeper import Sweeper
-from noeira_tui.service.tables import DoomedObject
+from noeira_tui.service.tables import Blob, DoomedObject
 from tests.recordings.mirrors import new_box, new_project, on_service, tree
 from tests.support.plain_store import PlainStore, running_plain_store
 from tests.support.service_client import Caller, facts, fetch, put
@@ -169,3 +169,25 @@ def test_keys_are_noted_in_growing_lots(service: RunningService) -> None:
     with service.database.read() as session:
         noted = set(session.scalars(select(DoomedObject.object_key)))
     assert set(taken) < noted and len(noted) == 1 + 2 + 4 + 8 + 16
+
+
+def test_what_a_former_version_published_where_it_was_uploaded_goes_too(
+    service: RunningService, call: Caller, plain: PlainStore
+) -> None:
+    registered = call.push("walker", b"data")
+    until(lambda: len(plain.objects) == 1, "the spare upload is removed")
+    with service.database.write() as session:
+        blob = session.scalars(select(Blob)).one()
+        plain.objects[f"{service.bucket}/{registered['object_key']}"] = plain.objects.pop(
+            f"{service.bucket}/{blob.object_key}"
+        )
+        blob.object_key = registered["object_key"]
+    sweeper = Sweeper(service.config, service.database, service.store)
+    sweeper.sweep(days(20))
+    assert fetch(call.get("/datasets/walker-v1").json()["download_url"]) == b"data"
+    call.push("runner", b"data")
+    for dataset_id in ("walker-v1", "runner-v1"):
+        assert call.delete(f"/datasets/{dataset_id}").status_code == 204
+    for number in (0, 9, 18):
+        sweeper.sweep(days(number))
+    assert not plain.objects
