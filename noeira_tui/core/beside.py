@@ -28,18 +28,21 @@ T = TypeVar("T")
 _SLICE_S = 0.1
 _END_S = 2.0
 _CRASHES = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE})
-_SERVE = "import sys; from noeira_tui.core.besidechild import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+_SERVE = "import sys; from noeira_tui.core.besidechild import serve; serve(*sys.argv[1:])"
 
 
 class Beside:
     """A process that calls functions for this one. May be used from several threads, which do not wait for each other.
 
-    `niceness` is how far it stands behind others for the processor; `said` hears what the work says meanwhile, in a
-    thread of its own. After an end that nobody wanted the next question starts another process.
+    `niceness` is how far it stands behind others for the processor; it does `without` some packages, as if they were
+    not installed; `said` hears what the work says meanwhile, in a thread of its own. After an end that nobody wanted
+    the next question starts another process.
     """
 
-    def __init__(self, *, niceness: int = 0, said: Callable[[str], None] | None = None) -> None:
-        self._niceness = niceness
+    def __init__(
+        self, *, niceness: int = 0, without: tuple[str, ...] = (), said: Callable[[str], None] | None = None
+    ) -> None:
+        self._arguments = (str(niceness), *without)
         self._said = said
         self._lock = threading.Lock()
         self._process: _Process | None = None
@@ -115,7 +118,7 @@ class Beside:
             if self._closed:
                 raise _cancelled()
             if self._process is None or self._process.has_ended:
-                self._process = _Process(self._niceness, self._said)
+                self._process = _Process(self._arguments, self._said)
             return self._process
 
 
@@ -143,7 +146,7 @@ class _Question:
 
 
 class _Process:
-    def __init__(self, niceness: int, said: Callable[[str], None] | None) -> None:
+    def __init__(self, arguments: tuple[str, ...], said: Callable[[str], None] | None) -> None:
         self._said = said
         self._lock = threading.Lock()
         self._sending = threading.Lock()
@@ -155,7 +158,7 @@ class _Process:
         try:
             self._process = subprocess.Popen(
                 # Nothing in the current folder may hide a library.
-                [sys.executable, "-P", "-c", _SERVE, str(theirs.fileno()), str(niceness)],
+                [sys.executable, "-P", "-c", _SERVE, str(theirs.fileno()), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

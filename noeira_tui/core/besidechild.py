@@ -48,13 +48,15 @@ class Said:
     text: str
 
 
-def serve(fd: int, niceness: int) -> None:
-    """Answer the questions that come through a socket. Never returns: at the socket's end the process ends, whatever
-    is going on."""
+def serve(fd: str, niceness: str, *without: str) -> None:
+    """Answer the questions that come through a socket, `without` some packages; as a command's arguments.
+
+    Never returns: at the socket's end the process ends, whatever is going on.
+    """
     global _link  # noqa: PLW0603  one a process, and for functions that are called by name
-    os.nice(niceness)
-    refuse_unwanted()
-    link = _link = _Link(socket.socket(fileno=fd))
+    os.nice(int(niceness))
+    refuse_unwanted(*without)
+    link = _link = _Link(socket.socket(fileno=int(fd)))
     with link.socket.makefile("rb") as stream:
         while True:
             try:

@@ -27,6 +27,9 @@ ROWS_S = 120.0
 """Every data file of a recording is opened for its rows: on a slow disk thousands take their time."""
 
 NICENESS = 10
+WITHOUT = ("numpy",)
+"""Arrow makes lists of a few columns without it, and importing it is half of what the process costs."""
+
 _MAX_CRASHES = 3
 
 
@@ -55,7 +58,7 @@ class TablesBeside:
     def open(self) -> Iterator[TableReader]:
         """For one look: the process that it needed, if it needed one, ends with it."""
         with self._lock:
-            look = self._look = self._look or _Look(Beside(niceness=NICENESS))
+            look = self._look = self._look or _Look(Beside(niceness=NICENESS, without=WITHOUT))
             look.users += 1
         try:
             yield self.reader
@@ -68,7 +71,7 @@ class TablesBeside:
 
     def row_faults(self, folder: Path) -> Mapping[str, str]:
         """What is wrong with the rows of a recording's data files, by path. Raises BesideError."""
-        with Beside() as beside:
+        with Beside(without=WITHOUT) as beside:
             return beside.call(_row_faults, folder, timeout_s=ROWS_S)
 
     def _read(self, path: Path, info: Info) -> TableFacts:

@@ -121,6 +121,16 @@ def test_a_cancelled_call_comes_back_at_once_and_its_work_is_told_to_stop(tmp_pa
         timer.join()
 
 
+def test_it_does_without_some_packages() -> None:
+    with Beside() as full, Beside(without=("numpy", "zstandard")) as lean:
+        assert full.call(beside_work.can_import, "numpy")
+        assert [lean.call(beside_work.can_import, name) for name in ("numpy", "zstandard", "pyarrow")] == [
+            False,
+            False,
+            True,
+        ]
+
+
 def test_what_it_says_meanwhile_is_heard() -> None:
     heard: list[str] = []
     with Beside(said=heard.append) as beside:

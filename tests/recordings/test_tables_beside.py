@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from noeira_tui.core.childenv import child_environment
 from noeira_tui.core.errors import BesideError
 from noeira_tui.recordings import tablesbeside
-from noeira_tui.recordings.info import Info
 from noeira_tui.recordings.read import LocalRecording, read_recording
-from noeira_tui.recordings.tables import TableFacts, TableReader, read_table
+from noeira_tui.recordings.tables import TableReader, read_table
 from noeira_tui.recordings.tablesbeside import TablesBeside
+from tests.support import beside_work
 from tests.support.datasets_build import write_v3
 
 NOW = time.time()
@@ -33,23 +35,6 @@ def recording(folder: Path, name: str, **more: int) -> Path:
 def look(tables: TablesBeside, *folders: Path) -> list[LocalRecording]:
     with tables.open() as reader:
         return [read_recording(folder, NOW, tables=reader) for folder in folders]
-
-
-def crash(path: Path, info: Info) -> TableFacts:
-    """Reads as Arrow would that a damaged table brings down."""
-    if "bad" in str(path):
-        os.kill(os.getpid(), signal.SIGSEGV)
-    return read_table(path, info)
-
-
-def hang(path: Path, info: Info) -> TableFacts:
-    threading.Event().wait()
-    return TableFacts()
-
-
-def killed(path: Path, info: Info) -> TableFacts:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return TableFacts()
 
 
 def test_the_facts_are_those_read_here_and_each_table_is_read_once(tmp_path: Path) -> None:
@@ -92,7 +77,7 @@ def test_neither_arrow_nor_numpy_is_loaded_here(tmp_path: Path) -> None:
 def test_a_table_that_ends_its_reader_is_damaged_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tablesbeside, "read_table", crash)
+    monkeypatch.setattr(tablesbeside, "read_table", beside_work.crash_on_bad)
     bad, good = recording(tmp_path, "bad", episodes=2), recording(tmp_path, "good", episodes=4)
     tables = TablesBeside()
     for _ in range(2):
@@ -104,12 +89,15 @@ def test_a_table_that_ends_its_reader_is_damaged_and_the_others_are_read(
     assert tables.reader.reads == 2, "the second look tries nothing again"
 
 
-@pytest.mark.parametrize(("fault", "words"), [(hang, "no answer for 0.3 s"), (killed, "SIGKILL")])
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [(beside_work.hang_on_a_table, "no answer for 0.3 s"), (beside_work.killed_on_a_table, "SIGKILL")],
+)
 def test_a_reader_that_hangs_or_is_killed_is_told_and_rests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: object, words: str
 ) -> None:
     folder = recording(tmp_path, "a", episodes=3)
-    answer_s = 0.3 if fault is hang else 30.0
+    answer_s = 0.3 if fault is beside_work.hang_on_a_table else 30.0
     resting, eager = (TablesBeside(answer_s=answer_s, rest_s=rest_s) for rest_s in (60.0, 0.0))
     monkeypatch.setattr(tablesbeside, "read_table", fault)
     for tables in (resting, eager):
@@ -120,7 +108,7 @@ def test_a_reader_that_hangs_or_is_killed_is_told_and_rests(
         assert (failed.tables, failed.incomplete, failed.readable_episodes) == (None, (), 3)
     monkeypatch.setattr(tablesbeside, "read_table", read_table)
     assert look(resting, folder)[0].problems == failed.problems
-    if fault is killed:
+    if fault is beside_work.killed_on_a_table:
         (read,) = look(eager, folder)
         assert read.tables is not None
         assert read.tables.episodes == 3
@@ -130,3 +118,24 @@ def test_rows_that_cannot_be_counted_say_why(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(sys, "executable", str(tmp_path / "absent"))
     with pytest.raises(BesideError, match="cannot be started"):
         TablesBeside().row_faults(recording(tmp_path, "a", episodes=3))
+
+
+def test_values_of_any_kind_are_read_without_numpy(tmp_path: Path) -> None:
+    """What Arrow can put into the columns that are read; the same facts with numpy and without."""
+    folder = recording(tmp_path, "a", episodes=3)
+    table = folder / "meta/episodes/chunk-000/file-000.parquet"
+    good = pq.read_table(table)
+    odd = (
+        pa.array([1, 2, 3], pa.float16()),
+        pa.array([Decimal(1)] * 3),
+        pa.array([datetime(2020, 1, 1)] * 3, pa.timestamp("ns", "UTC")),
+        pa.array([[1], None, [2]]),
+        pa.array(["a", "b", "a"]).dictionary_encode(),
+        pa.nulls(3),
+    )
+    tables = TablesBeside()
+    for column in odd:
+        place = good.column_names.index("length")
+        pq.write_table(good.set_column(place, "length", column), table)
+        assert look(tables, folder) == [read_recording(folder, NOW, tables=TableReader())], column.type
+    assert tables.reader.reads == len(odd)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 
 from noeira_tui.core.besidechild import say
 from noeira_tui.core.errors import VerificationError
 from noeira_tui.core.progress import CancelToken
+from noeira_tui.recordings.info import Info
+from noeira_tui.recordings.tables import TableFacts, read_table
 
 
 def where() -> tuple[int, int, int]:
@@ -55,3 +59,31 @@ def leave() -> None:
 def tell(text: str) -> str:
     say(text)
     return text.upper()
+
+
+def can_import(name: str) -> bool:
+    try:
+        import_module(name)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+# In place of `read_table`; this module imports nothing large, for the process may do without it
+
+
+def crash_on_bad(path: Path, info: Info) -> TableFacts:
+    """Reads as Arrow would that a damaged table brings down."""
+    if "bad" in str(path):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return read_table(path, info)
+
+
+def hang_on_a_table(path: Path, info: Info) -> TableFacts:
+    threading.Event().wait()
+    return TableFacts()
+
+
+def killed_on_a_table(path: Path, info: Info) -> TableFacts:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return TableFacts()
