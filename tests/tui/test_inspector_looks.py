@@ -77,6 +77,18 @@ class TestLooks:
         assert snap_compare(app_on(), terminal_size=size, run_before=looking("3", fails="series"))
 
 
+def test_a_very_wide_terminal_shows_the_tasks(snap_compare: Snap) -> None:
+    assert snap_compare(app_on(), terminal_size=(200, 50), run_before=looking("3", "f", "L"))
+
+
+def test_bars_stay_beside_their_counts(snap_compare: Snap) -> None:
+    assert snap_compare(app_on(), terminal_size=(200, 50), run_before=looking("7"))
+
+
+def test_help_says_a_reason_once(snap_compare: Snap) -> None:
+    assert snap_compare(app_on(), terminal_size=(200, 50), run_before=looking("question_mark"))
+
+
 def test_problems(snap_compare: Snap) -> None:
     assert snap_compare(app_on(), terminal_size=NARROW, run_before=looking("5", "V"))
 

@@ -91,6 +91,10 @@ class TestLooks:
         assert snap_compare(app_on(), terminal_size=size, run_before=looking(*keys))
 
 
+def test_a_very_wide_terminal(snap_compare: Snap, app_on: Apps) -> None:
+    assert snap_compare(app_on(), terminal_size=(200, 50), run_before=looking("j", "space"))
+
+
 def test_details(snap_compare: Snap, app_on: Apps) -> None:
     assert snap_compare(app_on(), terminal_size=NARROW, run_before=looking("d"))
 

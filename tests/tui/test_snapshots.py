@@ -14,7 +14,7 @@ from noeira_tui.overview.packfacts import PackFacts
 from noeira_tui.overview.picture import ServiceView
 from noeira_tui.tui.app import NoeiraApp, make_app
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS, Glyphs
-from tests.tui.fake_box import NOW, ROOT, FakeBox, frozen_clock, overview, pack, sample, sample_jobs, watch_job
+from tests.tui.fake_box import NOW, ROOT, FakeBox, dataset, frozen_clock, overview, pack, sample, sample_jobs, watch_job
 
 NARROW = (80, 24)
 WIDE = (140, 40)
@@ -176,6 +176,11 @@ class TestFreeing:
 
     def test_jump(self, snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
         assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("f"))
+
+
+def test_labels_of_two_letters_cover_no_name(snap_compare: Callable[..., bool]) -> None:
+    many = overview(datasets=tuple(dataset(f"walker-{index:03d}-v1", State.REMOTE) for index in range(100)))
+    assert snap_compare(app_on(FakeBox(picture=many)), terminal_size=WIDE, run_before=settled("f"))
 
 
 def test_one_list(snap_compare: Callable[..., bool]) -> None:
