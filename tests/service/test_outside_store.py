@@ -183,7 +183,7 @@ def test_what_a_former_version_published_where_it_was_uploaded_goes_too(
         )
         blob.object_key = registered["object_key"]
     sweeper = Sweeper(service.config, service.database, service.store)
-    sweeper.sweep(days(20))
+    sweeper.sweep(days(3))
     assert fetch(call.get("/datasets/walker-v1").json()["download_url"]) == b"data"
     call.push("runner", b"data")
     for dataset_id in ("walker-v1", "runner-v1"):
