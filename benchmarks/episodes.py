@@ -24,6 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +61,9 @@ class Work:
         """A LeRobot v3 dataset; with two cameras where it is to have videos."""
         place = self.folder / f"{episodes}x{frames}"
         cameras = {"video_bytes": video_bytes} if video_bytes else {"cameras": ()}
-        return place if place.exists() else write_v3(place, episodes=episodes, frames=frames, joints=JOINTS, **cameras)
+        if not place.exists():
+            elsewhere(write_v3, place, episodes=episodes, frames=frames, joints=JOINTS, **cameras)
+        return place
 
     def catalog(self) -> Path:
         """A folder with no catalog in it yet."""
@@ -81,6 +84,12 @@ class Work:
     def can_forge(self) -> bool:
         imports = [sys.executable, "-c", "import pandas, forge"]
         return subprocess.run(imports, capture_output=True, check=False).returncode == 0
+
+
+def elsewhere(make: Callable[..., Path], *arguments: Any, **more: Any) -> Path:
+    """Make something in a process of its own: what this one has held counts as the memory of all that it starts."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(make, *arguments, **more).result()
 
 
 def run(command: Sequence[str], environ: dict[str, str]) -> Taken:
@@ -201,7 +210,7 @@ def memory_rows(work: Work) -> Iterator[tuple[str, str, str, str]]:
     few, many = (work.ours(str(work.dataset(count))) for count in (1000, 4000))
     words = f"{few.peak_mb:.0f} MB for 1,000 episodes, {many.peak_mb:.0f} MB for 4,000"
     yield "memory against the number of episodes", words, "flat", mark(many.peak_mb < 1.25 * few.peak_mb)
-    taken = work.ours(str(an_hour(work.folder / "hour")))
+    taken = work.ours(str(elsewhere(an_hour, work.folder / "hour")))
     words = f"{taken.peak_mb:.0f} MB, {taken.seconds:.1f} s (processor {taken.processor_s:.1f} s)"
     yield "one episode of an hour at 50 Hz, every metric", words, "under 500 MB", mark(taken.peak_mb < 500)
 
