@@ -15,7 +15,9 @@ from pathlib import Path
 from noeira_tui.core.beside import Beside
 from noeira_tui.core.errors import BesideError
 from noeira_tui.recordings.info import Info
+from noeira_tui.recordings.read import RECORDER_QUIET_S, RECORDER_SILENT_S, read_recording
 from noeira_tui.recordings.tables import TableFacts, TableReader, read_table
+from noeira_tui.recordings.tree import scan
 
 ANSWER_S = 20.0
 """A table takes milliseconds. This long is a disk that does not answer, or a box without room for another process."""
@@ -51,7 +53,8 @@ class TablesBeside:
         self.reader = TableReader(self._read)
         self._lock = threading.Lock()
         self._look: _Look | None = None
-        self._failure: BesideError | None = None
+        self._rows: dict[Path, tuple[object, Mapping[str, str]]] = {}
+        self._failure = ""
         self._rests_until = 0.0
 
     @contextmanager
@@ -70,15 +73,24 @@ class TablesBeside:
                     look.beside.close()
 
     def row_faults(self, folder: Path) -> Mapping[str, str]:
-        """What is wrong with the rows of a recording's data files, by path. Raises BesideError."""
+        """What is wrong with the rows of a recording's data files, by path; read anew when a file of it changed, or may
+        not be written any more. Raises BesideError."""
+        tree = scan(folder)
+        quiet_s = time.time() - max((stamp.mtime_ns for stamp in tree.files.values()), default=0) / 1e9
+        key = (tree.signature(), quiet_s > RECORDER_QUIET_S, quiet_s > RECORDER_SILENT_S)
+        known = self._rows.get(folder)
+        if known is not None and known[0] == key:
+            return known[1]
         with Beside(without=WITHOUT) as beside:
-            return beside.call(_row_faults, folder, timeout_s=ROWS_S)
+            faults = beside.call(_row_faults, folder, timeout_s=ROWS_S)
+        self._rows[folder] = (key, faults)
+        return faults
 
     def _read(self, path: Path, info: Info) -> TableFacts:
         look = self._look
         assert look is not None, "tables are read during a look"
-        if self._failure is not None and time.monotonic() < self._rests_until:
-            raise self._failure
+        if time.monotonic() < self._rests_until:
+            raise BesideError(self._failure)
         try:
             return look.beside.call(read_table, path, info, timeout_s=self._answer_s)
         except BesideError as err:
@@ -86,12 +98,11 @@ class TablesBeside:
             if err.is_crash and look.crashes <= _MAX_CRASHES:
                 # Its own fault, and remembered as such; the others have a process again.
                 return TableFacts(error=f"cannot be read: {err.why}")
-            self._failure, self._rests_until = err, time.monotonic() + self._rest_s
+            self._failure, self._rests_until = err.why, time.monotonic() + self._rest_s
             raise
 
 
 def _row_faults(folder: Path) -> Mapping[str, str]:
-    from noeira_tui.recordings.read import read_recording
     from noeira_tui.recordings.rows import row_faults
 
     return row_faults(read_recording(folder, time.time(), tables=TableReader()))

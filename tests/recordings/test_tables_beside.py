@@ -114,6 +114,20 @@ def test_a_reader_that_hangs_or_is_killed_is_told_and_rests(
         assert read.tables.episodes == 3
 
 
+def test_rows_are_counted_anew_only_when_a_file_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, tables = recording(tmp_path, "a", episodes=3), TablesBeside()
+    data = folder / "data/chunk-000/file-000.parquet"
+    for path in folder.rglob("*.*"):
+        os.utime(path, (NOW - 9999, NOW - 9999))
+    assert tables.row_faults(folder) == {}
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / "absent"))
+        assert tables.row_faults(folder) == {}
+    pq.write_table(pq.read_table(data).slice(0, 50), data)
+    (fault,) = tables.row_faults(folder).values()
+    assert fault.startswith("has 50 rows, its episodes have 12")
+
+
 def test_rows_that_cannot_be_counted_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "absent"))
     with pytest.raises(BesideError, match="cannot be started"):
