@@ -96,8 +96,8 @@ class ParquetFile:
         """Some columns of some row groups (all without `groups`). Raises DatasetFileError (`damaged_file`)."""
         which = range(self.groups) if groups is None else groups
         leaves = [leaf for name in columns for leaf in self._leaves.get(name, ())]
-        self._file.fetch(self.ranges(columns, which), _WASTE)
         with self._reader(which) as reader:
+            self._file.fetch(self.ranges(columns, which), _WASTE)
             numbers = list(range(len(which)))
             table: pa.Table = reader.reader.read_row_groups(numbers, column_indices=leaves, use_threads=False)
         self._file.forget()
