@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import unquote, urlsplit
 
 from noeira_tui.core.errors import ConfigError, DatasetError, DatasetFileError, NetworkError, StorageRefusedError
 from noeira_tui.core.files import write_atomically
@@ -199,8 +200,8 @@ class FsspecPlace:
 def plain_address(uri: str) -> str:
     """An address without what changes nothing: a folder is told by its path, and a slash at the end goes, so that one
     dataset is not taken for two. A query stays as it is."""
-    if scheme_of(uri) == "file":
-        uri = re.sub("^(localhost)?/+", "/", uri.partition("://")[2])
+    if scheme_of(uri) == "file" and "::" not in uri:
+        uri = re.sub("^/+", "/", unquote(urlsplit(uri).path))
     return uri if "?" in uri else uri.rstrip("/") or uri
 
 

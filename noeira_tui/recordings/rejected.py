@@ -11,11 +11,14 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.core.files import write_atomically
 from noeira_tui.recordings.layout import INFO
+
+if TYPE_CHECKING:
+    from noeira_tui.datasets.source import Source
 
 REJECTED = "meta/rejected_episodes.json"
 _KEY = "rejected_episodes"
@@ -38,6 +41,17 @@ class RejectedEdit:
 def read_rejected(folder: Path) -> frozenset[int]:
     """The numbers of the rejected episodes of a recording; none without the file. Raises DatasetFileError."""
     return _numbers(_entries(_document(_bytes(folder))))
+
+
+def read_rejected_at(source: Source) -> frozenset[int]:
+    """The same of a recording anywhere, by one small request. Raises DatasetFileError, NetworkError and its kin."""
+    try:
+        data = source.whole(REJECTED, _MAX_BYTES)
+    except DatasetFileError as err:
+        if err.code != "missing_file":
+            raise
+        return frozenset()
+    return _numbers(_entries(_document(data)))
 
 
 def edit_rejected(folder: Path, *, reject: Iterable[int] = (), keep: Iterable[int] = ()) -> RejectedEdit:

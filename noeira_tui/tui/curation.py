@@ -27,6 +27,7 @@ class Curation:
         self._box = box
         self._inspections = inspections
         self.catalogs = Catalogs(box)
+        self._ended: frozenset[int] | None = None
         self.rejecting = Rejecting(read_only=screen.read_only)
         self._quality = EpisodeQuality(self.catalogs, screen.board.glyphs)
         inspections.curation = self
@@ -84,6 +85,15 @@ class Curation:
             screen.app.push_screen(ErrorDialog(error, screen.board.glyphs))
 
         screen.errands.run(lambda: self._box.ingest(uris, catalog=self.catalogs.chosen), started, failed)
+
+    def ingest_ended(self) -> bool:
+        """Whether an ingest ended since this was asked last."""
+        jobs = (job for job in self._screen.board.jobs if job.spec.kind == KIND and not job.is_live)
+        before, self._ended = self._ended, frozenset(job.id for job in jobs)
+        if before is None or self._ended <= before:
+            return False
+        self.catalogs.changes += 1
+        return True
 
     def _busy_with(self, uris: Sequence[str]) -> JobRecord | None:
         """The live job that ingests exactly this."""

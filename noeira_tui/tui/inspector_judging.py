@@ -40,6 +40,11 @@ class InspectorJudging:
 
         return missing_extra()
 
+    def follow_ingests(self) -> None:
+        """Look again at the quality of what is plotted when an ingest ended."""
+        if self._curation is not None and self._curation.ingest_ended():
+            self._screen.look.judge_again()
+
     def sign(self, index: int) -> Piece:
         """What stands before an episode: its mark."""
         return (self._screen.glyphs.mark, "marked") if index in self.marked else (" ", "")
@@ -54,7 +59,8 @@ class InspectorJudging:
                 self._screen.view.list.refresh()
                 self._screen.paint_lines()
 
-        self._screen.errands.run(lambda: rejected_of(uri), done, lambda error: None)
+        resolvers = None if self._curation is None else self._curation.catalogs.resolvers
+        self._screen.errands.run(lambda: rejected_of(uri, resolvers), done, lambda error: None)
 
     def mark(self) -> None:
         """Mark the episode under the cursor, or take its mark away, and go on to the next one."""

@@ -7,14 +7,16 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from noeira_tui.core.errors import NoeiraError
+from noeira_tui.core.errors import CancelledError, DatasetError, NoeiraError
 from noeira_tui.core.progress import CancelToken
-from noeira_tui.tui.rejecting import local_folder, rejected_of
+from noeira_tui.tui.rejecting import LEROBOT, local_folder, rejected_of, rejected_there
 from noeira_tui.tui.text import Line
 
 if TYPE_CHECKING:
     from noeira_tui.datasets.facts import Series
+    from noeira_tui.datasets.source import Resolvers
     from noeira_tui.episodes.browse import EpisodeColumns
     from noeira_tui.tui.glyphs import Glyphs
     from noeira_tui.tui.ports import BoxLike
@@ -62,8 +64,41 @@ def read_rejections(columns: EpisodeColumns, cancel: CancelToken) -> dict[str, f
     found: dict[str, frozenset[int]] = {}
     for source in columns.sources.names:
         cancel.check()
-        episodes = rejected_of(source) if source else frozenset()
+        episodes = rejected_of(source) if source and local_folder(source) is not None else frozenset()
         if source and episodes:
+            found[source] = episodes
+    return found
+
+
+def read_remote_rejections(
+    columns: EpisodeColumns, resolvers: Resolvers, cancel: CancelToken
+) -> dict[str, frozenset[int]]:
+    """Those of its LeRobot v3 datasets elsewhere: a small request each, none where a place did not answer before.
+
+    Raises CancelledError.
+    """
+    import numpy as np
+
+    formats = columns.coded["source_format"]
+    is_lerobot = np.array([name == LEROBOT for name in formats.names], bool)[formats.codes]
+    found: dict[str, frozenset[int]] = {}
+    silent: set[str] = set()
+    for code in np.unique(columns.sources.codes[is_lerobot]).tolist():
+        source = columns.sources.names[code]
+        host = "" if source is None else "//".join(urlsplit(source)[:2])
+        if source is None or local_folder(source) is not None or host in silent:
+            continue
+        try:
+            episodes = rejected_there(source, resolvers, cancel)
+        except CancelledError:
+            raise
+        except DatasetError:
+            # The list is damaged: told by whoever looks at the dataset itself.
+            continue
+        except NoeiraError:
+            silent.add(host)
+            continue
+        if episodes:
             found[source] = episodes
     return found
 
@@ -74,6 +109,8 @@ class Catalogs:
     def __init__(self, box: BoxLike) -> None:
         self._box = box
         self._chosen: str | None = None
+        self.changes = 0
+        """How often an ingest may have changed it: of one in a bucket nothing else tells that cheaply."""
 
     @property
     def chosen(self) -> str | None:
@@ -86,6 +123,13 @@ class Catalogs:
         from noeira_tui.jobs.episode_kinds import catalog_place
 
         return catalog_place(self._chosen, self._box.settings)
+
+    @property
+    def resolvers(self) -> Resolvers:
+        """What opens datasets on the service, as the settings say."""
+        from noeira_tui.jobs.addresses import resolvers
+
+        return resolvers(self._box.settings)
 
     def choose(self, place: str) -> None:
         """Look at another one. Raises ConfigError for what cannot be one."""
@@ -120,7 +164,7 @@ class EpisodeQuality:
         if columns is None or row is None:
             return None
         info = columns.episode(row)
-        rejected = series.episode_index in rejected_of(uri)
+        rejected = series.episode_index in rejected_of(uri, self._catalogs.resolvers)
         return quality_lines.brief(info, self._glyphs, rejected=rejected)
 
     def _columns(self, place: str, uri: str) -> EpisodeColumns | None:
@@ -131,7 +175,7 @@ class EpisodeQuality:
         stamp = None if folder is None else _stamp(folder)
         if folder is not None and stamp is None:
             return None
-        key = (place, stamp)
+        key = (place, stamp, self._catalogs.changes)
         if self._read is None or self._read[0] != key:
             self._read = (key, read_columns_beside(place, timeout_s=_BESIDE_PLOT_S))
         return self._read[1]
@@ -150,7 +194,9 @@ def _row_of(columns: EpisodeColumns, uri: str, series: Series) -> int | None:
     """The row of an episode: by the dataset's address and its number, else by its contents; the newest of several."""
     import numpy as np
 
-    plain = uri if "?" in uri else uri.rstrip("/") or uri
+    from noeira_tui.episodes.place import plain_address
+
+    plain = plain_address(uri)
     names = columns.sources.names
     rows = np.zeros(0, np.int64)
     if plain in names:

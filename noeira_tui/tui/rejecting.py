@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from noeira_tui.core.progress import CancelToken
 from noeira_tui.tui import figures
 from noeira_tui.tui.glyphs import Glyphs
 
 if TYPE_CHECKING:
     from textual.app import App
 
+    from noeira_tui.datasets.source import Resolvers
     from noeira_tui.recordings.rejected import RejectedEdit
     from noeira_tui.tui.threads import Errands
 
@@ -54,20 +56,32 @@ def why_not_rejectable(uri: str, dataset_format: str) -> str | None:
     return None
 
 
-def rejected_of(uri: str) -> frozenset[int]:
-    """The rejected episodes of a dataset as far as that is known here; none for one that is not, or whose list is
-    damaged. To be called in a thread."""
-    from noeira_tui.core.errors import DatasetFileError
+def rejected_of(uri: str, resolvers: Resolvers | None = None) -> frozenset[int]:
+    """The rejected episodes of a dataset; none where there is no list, or it is damaged or cannot be read.
+
+    Of a remote one it costs a small request, and one on the service is opened by `resolvers`. To be called in a thread.
+    """
+    from noeira_tui.core.errors import NoeiraError
     from noeira_tui.recordings.rejected import read_rejected
 
     folder = local_folder(uri)
-    if folder is None:
-        return frozenset()
     try:
-        return read_rejected(folder)
-    except DatasetFileError:
-        # Told when somebody wants to change it.
+        return read_rejected(folder) if folder is not None else rejected_there(uri, resolvers, CancelToken())
+    except NoeiraError:
+        # Damage is told when somebody wants to change it, a place out of reach by whoever looks at the dataset itself.
         return frozenset()
+
+
+def rejected_there(uri: str, resolvers: Resolvers | None, cancel: CancelToken) -> frozenset[int]:
+    """The rejected episodes of a remote dataset. Raises DatasetError, NetworkError, ServiceError, CancelledError."""
+    from noeira_tui.datasets.source import open_source
+    from noeira_tui.recordings.rejected import read_rejected_at
+
+    source = open_source(uri, cancel=cancel, resolvers=resolvers)
+    try:
+        return read_rejected_at(source)
+    finally:
+        source.close()
 
 
 class Rejecting:

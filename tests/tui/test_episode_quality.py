@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,15 @@ import pytest
 from noeira_tui.core.settings import Settings
 from noeira_tui.datasets.inspector import Inspector
 from noeira_tui.jobs.episode_kinds import ingest
+from noeira_tui.jobs.records import JobState
 from noeira_tui.recordings.rejected import edit_rejected
 from noeira_tui.tui import quality_reading
 from noeira_tui.tui.glyphs import ASCII, SYMBOLS
+from noeira_tui.tui.inspector_actions import Section
 from noeira_tui.tui.quality_reading import Catalogs, EpisodeQuality
 from tests.support.episodes_build import takes, write_v3
-from tests.tui.fake_box import FakeBox
+from tests.tui.fake_box import FakeBox, job
+from tests.tui.inspecting import inspecting
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +68,17 @@ def test_a_damaged_catalog_keeps_no_plot_from_being_shown(root: Path, tmp_path: 
         (tmp_path / "episodes" / table / "_delta_log").mkdir(parents=True)
     settings = Settings.load(root=tmp_path, cwd=tmp_path, environ={})
     assert told(EpisodeQuality(Catalogs(FakeBox(settings=settings)), ASCII), str(root / "cube"), 0) is None
+
+
+async def test_the_plot_gets_its_quality_when_an_ingest_ends(root: Path, tmp_path: Path) -> None:
+    settings = Settings.load(root=tmp_path, cwd=tmp_path, environ={})
+    box = FakeBox(settings=settings)
+    running = job(1, "episodes-ingest", str(root / "cube"), JobState.RUNNING)
+    box.set_jobs(running)
+    async with inspecting(root / "cube", box=box) as looking:
+        await looking.go_to(Section.EPISODES)
+        await looking.plotted(0)
+        assert "quality" not in looking.screen.view.about.text
+        ingest([root / "cube"], settings=settings)
+        box.set_jobs(replace(running, state=JobState.DONE, finished_at=1.0))
+        await looking.until(lambda: "quality  " in looking.screen.view.about.text, "its quality")

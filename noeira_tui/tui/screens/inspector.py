@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+INGESTS_EVERY_S = 0.5
 COST_EVERY_S = 0.2
 COST_EVERY_OVER_SSH_S = 1.0
 """How often the bytes read so far are told while something is read."""
@@ -110,6 +111,8 @@ class InspectorScreen(Page):
         self.set_class(self.glyphs.is_ascii, "-ascii")
         self.view.display = False
         self.set_interval(COST_EVERY_OVER_SSH_S if self._over_ssh else COST_EVERY_S, self._tell_cost)
+        self.judging.follow_ingests()
+        self.set_interval(INGESTS_EVERY_S, self.judging.follow_ingests)
         self.read_summary()
 
     def on_unmount(self) -> None:

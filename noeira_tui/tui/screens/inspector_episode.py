@@ -118,6 +118,26 @@ class EpisodeLook:
         screen.reads.ask(Lane.PLOT, work, done, lambda error: self._failed(Lane.PLOT, error))
         self.paint()
 
+    def judge_again(self) -> None:
+        """Ask for the quality of the episodes that were read: the catalog knows more than it did."""
+        quality_of, screen, uri = self._quality_of, self._screen, self._screen.uri
+        known = {index: series for index, (series, _) in self._series.items()}
+        if quality_of is None or not known:
+            return
+
+        def done(found: dict[int, Quality]) -> None:
+            for index, quality in found.items():
+                kept = self._series.get(index)
+                if kept is not None and kept[0] is known[index]:
+                    self._series[index] = (kept[0], quality)
+            self.paint()
+            screen.paint_lines()
+
+        def work() -> dict[int, Quality]:
+            return {index: quality_of(uri, series) for index, series in known.items()}
+
+        screen.errands.run(work, done, lambda error: None)
+
     def retry(self) -> None:
         """Read once more what failed."""
         failed, self.failures = self.failures, {}

@@ -16,6 +16,7 @@ from noeira_tui.tui.action import bindings_of
 from noeira_tui.tui.messages import FilterLeft
 from noeira_tui.tui.quality_actions import QUALITY, Judging
 from noeira_tui.tui.quality_view import QualityView
+from noeira_tui.tui.rejecting import local_folder
 from noeira_tui.tui.rows import Place
 from noeira_tui.tui.screens.page import Page
 from noeira_tui.tui.screens.quality_keys import QualityKeys
@@ -118,6 +119,7 @@ class QualityScreen(Page):
                 self.reading, self.error = False, None
                 self.view.take(table)
                 self.painter.paint()
+                self._read_remote_rejections(table, token)
 
         def failed(error: NoeiraError) -> None:
             if token is self._cancel and not token.is_cancelled:
@@ -137,11 +139,32 @@ class QualityScreen(Page):
             return
 
         def done(rejected: dict[str, frozenset[int]]) -> None:
-            if self.view.table is table and rejected != table.rejected:
-                self.view.take_rejected(rejected)
-                self.painter.paint()
+            self._take_rejected(table, rejected, lambda source: local_folder(source) is None)
 
         self.errands.run(lambda: read_rejections(table.columns, token), done, lambda error: None)
+
+    def _read_remote_rejections(self, table: QualityTable, token: CancelToken) -> None:
+        """Those of datasets elsewhere are shown when they come."""
+        from noeira_tui.tui.quality_reading import read_remote_rejections
+
+        resolvers = self.links.catalogs.resolvers
+
+        def done(rejected: dict[str, frozenset[int]]) -> None:
+            self._take_rejected(table, rejected, lambda source: local_folder(source) is not None)
+
+        self.errands.run(lambda: read_remote_rejections(table.columns, resolvers, token), done, lambda error: None)
+
+    def _take_rejected(
+        self, read: QualityTable, rejected: dict[str, frozenset[int]], stays: Callable[[str], bool]
+    ) -> None:
+        """Show what was read, beside what is known of the datasets that were not asked."""
+        shown = self.view.table
+        if shown is None or shown.columns is not read.columns:
+            return
+        now = {source: episodes for source, episodes in shown.rejected.items() if stays(source)} | rejected
+        if now != shown.rejected:
+            self.view.take_rejected(now)
+            self.painter.paint()
 
     @property
     def ingests(self) -> tuple[JobRecord, ...]:
