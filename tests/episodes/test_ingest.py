@@ -24,7 +24,7 @@ from noeira_tui.episodes import commits, tables
 from noeira_tui.episodes import ingest as ingest_module
 from noeira_tui.episodes.facts import EpisodeInfo, Ingested
 from noeira_tui.episodes.ingest import ingest
-from noeira_tui.episodes.place import name_of
+from noeira_tui.episodes.place import name_of, open_place
 from noeira_tui.episodes.query import CatalogReader
 from noeira_tui.episodes.tables import EpisodeCatalog, make_catalog, open_catalog
 from tests.support.datasets_http import serving
@@ -375,8 +375,10 @@ def test_a_place_that_is_no_catalog(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError, match="is a file"):
         ingest([], catalog=str(tmp_path / "file"))
-    with pytest.raises(ConfigError, match="hf://"):
-        ingest([], catalog="hf://datasets/o/r")
+    for address in ("hf://datasets/o/r", "az://container/episodes", "abfss://c@account/episodes"):
+        with pytest.raises(ConfigError, match=f"cannot be kept at {address.split(':')[0]}://"):
+            ingest([], catalog=address)
+    assert open_place("gcs://bucket/episodes/").uri == "gs://bucket/episodes"
     with pytest.raises(ConfigError, match="no catalog"):
         CatalogReader(str(tmp_path / "nothing"))
     ingest([], catalog=str(tmp_path / "c"))
