@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from textual.events import Paste
 
 from noeira_tui.tui.glyphs import SYMBOLS, Glyphs
@@ -13,6 +16,7 @@ from noeira_tui.tui.inspector_actions import Section
 from noeira_tui.tui.screens.inspector import InspectorScreen
 from noeira_tui.tui.widgets.key_bar import KeyBar
 from noeira_tui.tui.widgets.line_list import LineList
+from tests.support.datasets_build import write_v3, write_zarr
 from tests.tui.driving import WIDE, Driver, driving
 from tests.tui.fake_box import FakeBox
 
@@ -94,4 +98,29 @@ async def inspecting(
         yield looking
 
 
-__all__ = ["Looking", "inspecting"]
+def write_small(folder: Path) -> Path:
+    """`small`, five episodes of two cameras with statistics of the state, and a zarr with pictures."""
+    write_v3(folder / "small")
+    write_zarr(folder / "images.zarr", generation=3, consolidated=True)
+    return folder
+
+
+def write_many(folder: Path) -> Path:
+    """A hundred thousand episodes, of which only the table is there."""
+    count = 100_000
+    (folder / "meta/episodes/chunk-000").mkdir(parents=True)
+    info = {"codebase_version": "v3.0", "total_episodes": count, "total_frames": 10 * count, "fps": 10}
+    paths = {"data_path": "data/{chunk_index:03d}-{file_index:03d}.parquet", "features": {}}
+    (folder / "meta/info.json").write_text(json.dumps(info | paths))
+    table = {
+        "episode_index": pa.array(range(count)),
+        "length": pa.array([10] * count),
+        "tasks": pa.array([["a task"]] * count),
+        "data/chunk_index": pa.array([0] * count),
+        "data/file_index": pa.array([0] * count),
+    }
+    pq.write_table(pa.table(table), folder / "meta/episodes/chunk-000/file-000.parquet")
+    return folder
+
+
+__all__ = ["Looking", "inspecting", "write_many", "write_small"]

@@ -22,7 +22,13 @@ from tests.support.datasets_build import write_v3
 from tests.support.datasets_stores import SHARED
 from tests.tui.driving import NARROW, driving
 from tests.tui.fake_box import WEIRD_NAMES, FakeBox, dataset, recording
-from tests.tui.inspecting import Looking, inspecting
+from tests.tui.inspecting import Looking, inspecting, write_small
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_small(tmp_path_factory.mktemp("inspected"))
+
 
 # Where it opens
 

@@ -9,7 +9,17 @@ import pytest
 from noeira_tui.tui.inspector_actions import Section
 from noeira_tui.tui.widgets.episode_view import ALL_FROM
 from noeira_tui.tui.widgets.plot import Plot
-from tests.tui.inspecting import inspecting
+from tests.tui.inspecting import inspecting, write_many, write_small
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_small(tmp_path_factory.mktemp("inspected"))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_many(tmp_path_factory.mktemp("many"))
 
 
 async def test_state_and_action_are_plotted_and_read_at_a_cursor(made: Path) -> None:
