@@ -47,9 +47,9 @@ class KnownIds:
         if self.table.version() == self._version:
             # A table that nobody wrote to has version 0, and no library is imported for it.
             return
-        dataset = self.table.to_pyarrow_dataset()
-        files = frozenset(dataset.files)
-        self._take(_numbers(dataset, files - self._files, self._scorer_version))
+        files = frozenset(self.table.file_uris())
+        if files - self._files:
+            self._take(_numbers(self.table.to_pyarrow_dataset(), files - self._files, self._scorer_version))
         self._version, self._files = self.table.version(), files
 
     def lacking(self, ids: Iterable[str]) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class KnownIds:
             return False
         if self.table.version() == before + 1:
             self._take(hash_numbers(rows["episode_id"].combine_chunks()))
-            self._version, self._files = before + 1, frozenset(self.table.to_pyarrow_dataset().files)
+            self._version, self._files = before + 1, frozenset(self.table.file_uris())
         return True
 
     def _take(self, more: NDArray[np.uint64]) -> None:
@@ -107,7 +107,12 @@ def _numbers(dataset: ds.Dataset, files: frozenset[str], scorer_version: str | N
     import numpy as np
     import pyarrow.dataset as ds
 
-    fragments = [fragment for fragment in dataset.get_fragments() if fragment.path in files]
+    names = {file.rpartition("/")[2] for file in files}
+    every = list(dataset.get_fragments())
+    fragments = [fragment for fragment in every if fragment.path.rpartition("/")[2] in names]
+    if len(fragments) != len(files):
+        # Names that another program gave and that the dataset tells in another way: nothing may be missed.
+        fragments = every
     some = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)
     where = None if scorer_version is None else ds.field("scorer_version") == scorer_version
     batches = some.to_batches(columns=["episode_id"], filter=where)
