@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,8 +20,8 @@ from noeira_tui.core.dotenv import dotenv_line, parse_dotenv
 from noeira_tui.core.errors import ConfigError, StateError
 from noeira_tui.core.settings import Settings
 from noeira_tui.core.states import State
-from noeira_tui.demo import run
-from noeira_tui.demo.run import run_demo
+from noeira_tui.demo import catalog_files, run
+from noeira_tui.demo.run import DemoReady, run_demo
 from noeira_tui.demo.scene import LIVE
 from noeira_tui.overview.look import look
 from noeira_tui.recordings.read import read_recording
@@ -177,6 +178,25 @@ def test_a_service_that_does_not_start_is_told_with_its_last_words(tmp_path: Pat
     assert str(tmp_path / "service") in raised.value.message
     assert "earlier run" not in raised.value.message
     assert str(tmp_path / "service.log") in raised.value.hint
+
+
+@pytest.mark.slow
+def test_the_recording_ends_when_nobody_looks_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_files, "G1_WALK", replace(catalog_files.G1_WALK, rows=2000))
+    monkeypatch.setattr(run, "RECORD_EVERY_S", 1.0)
+    stop, recording = threading.Event(), list[bool]()
+
+    def announce(ready: DemoReady) -> None:
+        live = ready.root.joinpath("projects", LIVE[0], "datasets", LIVE[1])
+        before = read_recording(live, time.time()).episodes or 0
+        until(lambda: (read_recording(live, time.time()).episodes or 0) > before)
+        recording.append(read_recording(live, time.time()).is_recording)
+        ready.end_recording()
+        recording.append(read_recording(live, time.time()).is_recording)
+        stop.set()
+
+    run_demo(tmp_path / "demo", announce, stop, tell=lambda _: None)
+    assert recording == [True, False], "while the service goes on"
 
 
 def test_stopped_before_it_is_ready(tmp_path: Path) -> None:
