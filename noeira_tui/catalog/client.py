@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,15 @@ from noeira_tui.core.settings import API_KEY, URL
 
 if TYPE_CHECKING:
     import httpx
+
+
+def _trust(url: str) -> ssl.SSLContext:
+    """Whom the service's certificate may be from; an address without TLS need not load all authorities for it."""
+    if not url.lower().startswith("https:"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    from noeira_tui.transfer.dial import tls_context
+
+    return tls_context()
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,7 @@ class CatalogClient:
                 headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
                 timeout=httpx.Timeout(30.0, connect=6.0),
                 follow_redirects=False,
+                verify=_trust(self.url),
             )
         except (httpx.InvalidURL, ValueError, OSError) as err:
             raise ConfigError(f"{URL} {without_query(url)!r} cannot be used: {redact(str(err))}.") from None

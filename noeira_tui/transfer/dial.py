@@ -75,14 +75,20 @@ def _connection(parts: SplitResult, patience: Patience) -> http.client.HTTPConne
     return http.client.HTTPConnection(host, parts.port or 80, timeout=patience.connect_s)
 
 
-@functools.cache
 def tls_context() -> ssl.SSLContext:
     """The box's own authorities, or those of SSL_CERT_FILE and SSL_CERT_DIR; certifi's beside the box's own.
 
-    certifi is what the control calls trust, and what a Python without the system's store has.
+    certifi is what a Python without the system's store has. Raises OSError for a named file that is not there.
     """
+    return _trusting(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@functools.cache
+def _trusting(named_file: str | None, named_folder: str | None) -> ssl.SSLContext:
+    """Loading hundreds of authorities takes tens of milliseconds: once is enough."""
+    # It reads the same variables.
     context = ssl.create_default_context()
-    if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):
+    if not (named_file or named_folder):
         import certifi
 
         context.load_verify_locations(certifi.where())

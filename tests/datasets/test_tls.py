@@ -13,7 +13,6 @@ import pytest
 from noeira_tui.core.errors import NetworkError
 from noeira_tui.datasets.inspect import inspect
 from noeira_tui.datasets.inspector import Inspector
-from noeira_tui.transfer import dial
 from tests.support.datasets_http import FileServer, serving
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
@@ -32,13 +31,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def secure(made: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    dial.tls_context.cache_clear()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, certificate.with_name("key.pem"))
     with serving(made) as server:
         server.secure(tls)
         yield server
-    dial.tls_context.cache_clear()
 
 
 def test_an_authority_of_ones_own(secure: FileServer, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:

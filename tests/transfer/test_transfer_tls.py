@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from noeira_tui.core.errors import NetworkError
-from noeira_tui.transfer import dial
 from noeira_tui.transfer.download import download
 from noeira_tui.transfer.upload import upload
 from tests.support.faulty_proxy import FaultyProxy
@@ -38,13 +37,6 @@ def secure(certificate: Path, large_content: bytes) -> Iterator[FaultyServer]:
     tls.load_cert_chain(certificate, certificate.with_name("key.pem"))
     with FaultyServer(large_content, tls=tls) as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def fresh_context() -> Iterator[None]:
-    dial.tls_context.cache_clear()
-    yield
-    dial.tls_context.cache_clear()
 
 
 def test_own_authority(secure: FaultyServer, certificate: Path, dest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
