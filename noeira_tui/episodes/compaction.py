@@ -91,7 +91,9 @@ def _together(dataset: ds.Dataset, parts: Sequence[_Part]) -> AddAction:
 
     names = {part.path for part in parts}
     fragments = [fragment for fragment in dataset.get_fragments() if fragment.path in names]
-    rows = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem).to_table()
+    some = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)
+    # One after the other: what is read ahead would be held as well.
+    rows = some.to_table(use_threads=False, fragment_readahead=1, batch_readahead=1)
     path = f"part-compacted-{secrets.token_hex(16)}.snappy.parquet"
     with dataset.filesystem.open_output_stream(path) as stream:
         pq.write_table(rows, stream)

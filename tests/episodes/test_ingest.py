@@ -313,9 +313,10 @@ def test_many_at_once_double_nothing(dataset: Path, tmp_path: Path, monkeypatch:
 
 KILLED = """
 import sys
-from noeira_tui.episodes import commits
+from noeira_tui.episodes import commits, compaction, tables
 from noeira_tui.episodes.ingest import ingest
 commits.BATCH_EPISODES = 2
+tables.SMALL_FILES = compaction.SMALL_FILES = 3
 ingest(sys.argv[2:], catalog=sys.argv[1])
 """
 
