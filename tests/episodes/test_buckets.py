@@ -14,7 +14,7 @@ from moto.server import ThreadedMotoServer
 from noeira_tui.core.errors import CancelledError, StorageRefusedError, TransferError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.datasets.source import open_source
-from noeira_tui.episodes import commits, lease
+from noeira_tui.episodes import commits, compaction, lease, tables
 from noeira_tui.episodes.facts import Ingested
 from noeira_tui.episodes.ingest import ingest
 from noeira_tui.episodes.lease import Lease, honours_conditional_put
@@ -129,6 +129,20 @@ def test_two_at_once_double_nothing(store: str, request: pytest.FixtureRequest, 
     assert listed("s3://data/at-once") == sorted(one.digest for one in takes(12))
     with CatalogReader("s3://data/at-once") as reader:
         assert reader.query("SELECT count(*) FROM quality_scores").rows == ((12,),)
+
+
+def test_small_files_in_a_bucket_with_a_lease_are_put_together(
+    nanio: S3Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [str(write_v3(tmp_path / str(number), takes(2, seed=number))) for number in range(6)]
+    monkeypatch.setattr(commits, "BATCH_EPISODES", 1)
+    monkeypatch.setattr(tables, "SMALL_FILES", 4)
+    monkeypatch.setattr(compaction, "SMALL_FILES", 4)
+    assert counted(ingest(made, catalog="s3://data/small-files")) == (12, 0, 0)
+    files = tables.open_catalog("s3://data/small-files").episodes.file_uris()
+    assert len(files) < 4
+    assert any("part-compacted" in file for file in files)
+    assert listed("s3://data/small-files") == sorted(one.digest for n in range(6) for one in takes(2, seed=n))
 
 
 def test_a_dataset_in_a_bucket_that_did_not_change_is_not_read(seen: S3Store, tmp_path: Path) -> None:
