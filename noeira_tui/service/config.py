@@ -50,15 +50,17 @@ class StoreKeys:
 class ServiceConfig:
     """How to run the service. Without `s3_endpoint` it runs an object store of its own below `data_dir`.
 
-    `port` 0 takes a free one. `public_endpoint` is the object store's address as clients must see it, which is what a
-    signature binds to. `s3_style` says where the bucket's name goes: into the path, or before the host. Expiries are in
-    seconds, at most 7 days; sizes are in bytes. `rate_limit` is requests a second of one API key, `rate_burst` how many
-    may come at once; 0 is no limit. `proxies` are addresses whose `X-Forwarded-*` headers are believed.
+    `port` 0 takes a free one; so does `store_port`, that of the embedded store, which keeps it. `public_endpoint` is
+    the object store's address as clients must see it, which is what a signature binds to. `s3_style` says where the
+    bucket's name goes: into the path, or before the host. Expiries are in seconds, at most 7 days; sizes are in
+    bytes. `rate_limit` is requests a second of one API key, `rate_burst` how many may come at once; 0 is no limit.
+    `proxies` are addresses whose `X-Forwarded-*` headers are believed.
     """
 
     data_dir: Path
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
+    store_port: int = 0
     workers: int = 1
     database_url: str | None = field(default=None, repr=False)
     s3_endpoint: str | None = None
@@ -107,6 +109,11 @@ class ServiceConfig:
         if not 0 <= self.port <= 65535:
             raise ConfigError(
                 f"The port {self.port} is not between 0 and 65535.", hint="Check --port; 0 takes a free one."
+            )
+        if not 0 <= self.store_port <= 65535 or self.store_port == self.port != 0:
+            raise ConfigError(
+                f"The embedded store cannot have the port {self.store_port}.",
+                hint=f"{ENVIRONMENT_PREFIX}STORE_PORT is another one than the service's; 0 takes a free one.",
             )
         if not 1 <= self.workers <= 64:
             raise ConfigError(f"The service runs with 1 to 64 workers, not {self.workers}.", hint="Check --workers.")

@@ -63,7 +63,7 @@ class EmbeddedStore:
         )
 
     def start(self) -> None:
-        """End a store that outlived its service, take the port of last time when it is free, and start.
+        """End a store that outlived its service, take its port, and start.
 
         Raises StateError when the store does not come up, ConfigError when there is no port for it.
         """
@@ -76,7 +76,7 @@ class EmbeddedStore:
             if known
             else StoreKeys(f"noeira{secrets.token_hex(7)}", secrets.token_urlsafe(30))
         )
-        self._listening = listen(self._config.host, [port, 0] if isinstance(port, int) else [0])
+        self._listening = listen(self._config.host, self._ports(port))
         self.port = port_of(self._listening)
         if not known or port != self.port:
             self._folder.write_json(
@@ -86,6 +86,12 @@ class EmbeddedStore:
         self.objects.mkdir(mode=0o700, exist_ok=True)
         self.spawn()
         self.wait_until_ready()
+
+    def _ports(self, before: object) -> list[int]:
+        """The port that the settings name, else that of last time when it is free."""
+        if self._config.store_port:
+            return [self._config.store_port]
+        return [before, 0] if isinstance(before, int) else [0]
 
     def spawn(self) -> None:
         """Start the process on the socket; `wait_until_ready` tells when it answers."""

@@ -19,6 +19,9 @@ HERE = Path("data")
     [
         {"port": -1},
         {"port": 65536},
+        {"store_port": 65536},
+        {"store_port": -1},
+        {"port": 8787, "store_port": 8787},
         {"download_expiry_s": 7 * 24 * 3600 + 1},
         {"upload_expiry_s": 0},
         {"s3_endpoint": "s3.example.org", "s3_bucket": "b"},

@@ -72,6 +72,23 @@ def test_stopping_stops_both_and_a_later_start_finds_everything(tmp_path: Path, 
         again.kill()
 
 
+def test_the_stores_port_can_be_named_before_and_after_it_took_one(tmp_path: Path) -> None:
+    first = start(tmp_path)
+    first.stop(signal.SIGTERM)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+        with pytest.raises(AssertionError, match=f"Port {port} on 127.0.0.1 is in use"):
+            start(tmp_path, store_port=port)
+    named = start(tmp_path, store_port=port)
+    try:
+        assert named.store_endpoint == f"http://127.0.0.1:{port}" != first.store_endpoint
+        with Caller(named.url, named.key) as call:
+            call.push("walker", b"data")
+            assert fetch(call.get("/datasets/walker-v1").json()["download_url"]) == b"data"
+    finally:
+        named.kill()
+
+
 def test_the_store_does_not_outlive_a_killed_service(tmp_path: Path) -> None:
     first = start(tmp_path)
     with Caller(first.url, first.key) as call:

@@ -109,14 +109,18 @@ def test_the_compose_file_names_real_settings_and_ready_files() -> None:
     catalog = compose["services"]["catalog"]
     environ = {name: "1" if name.endswith("WORKERS") else str(text) for name, text in catalog["environment"].items()}
     config = ServiceConfig.load(environ, data_dir=Path("/data"))
-    assert not config.embedded and config.public_endpoint
+    assert config.embedded and config.public_endpoint
     assert (DEPLOY / catalog["build"]["context"] / catalog["build"]["dockerfile"]).is_file()
     assert (DEPLOY / "Caddyfile").is_file()
     named = {volume.split(":")[0] for one in compose["services"].values() for volume in one.get("volumes", [])}
     assert {name for name in named if not name.startswith(".")} == set(compose["volumes"])
     dockerfile = (DEPLOY / "Dockerfile").read_text()
     told = dict(re.findall(rf"({ENVIRONMENT_PREFIX}[A-Z_]+)=(\S+)", dockerfile))
-    assert ServiceConfig.load(told).listens_everywhere
+    image = ServiceConfig.load(told)
+    assert image.listens_everywhere
+    ports = re.findall(r"reverse_proxy catalog:(\d+)", (DEPLOY / "Caddyfile").read_text())
+    assert [int(port) for port in ports] == [image.port, image.store_port]
+    assert re.findall(r"EXPOSE (.*)", dockerfile) == [" ".join(ports)]
 
 
 def test_the_composed_database_has_a_connection_for_every_process() -> None:
