@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
 from noeira_tui.service.contents import Contents, Upload
 from noeira_tui.service.problems import RequestRefusedError
-from noeira_tui.service.store import ObjectStore, StoredObject, StoreError, fresh_object_key
+from noeira_tui.service.store import ObjectStore, StoredObject, fresh_object_key
+from noeira_tui.service.storerefusal import StoreError
 
 _NOTHING_STORED = "Nothing was uploaded for this registration: PUT the bytes to upload_url first"
 # Clients wait half a minute for an answer.
@@ -116,11 +117,15 @@ class Comparisons:
 
     def _settle(self, object_key: str, contents: Contents) -> _Settled:
         """Put an upload where nobody can replace it, and look at it there: what is looked at is what is published."""
-        key = self._store.settle(object_key, self._fresh_key(object_key), contents.size_bytes)
+        key = self._fresh_key(object_key)
+        if not self._store.settle(object_key, key, contents.size_bytes):
+            return _Settled(object_key, None)
         try:
             stored = self._store.settled(key, contents.size_bytes)
             if stored is not None and self._is_to_be_read(stored, contents):
                 stored = self._store.read_through(key)
+            if stored is None:
+                raise StoreError("The store has not what it said it had copied.")
         except StoreError:
             self._drop(object_key, key)
             raise

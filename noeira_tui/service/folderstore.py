@@ -13,7 +13,8 @@ from pathlib import Path
 
 from noeira_tui.core.files import fsync_folder
 from noeira_tui.service.presign import Signer
-from noeira_tui.service.store import OWN_KEY, ObjectStore, StoredObject, StoreError
+from noeira_tui.service.store import OWN_KEY, ObjectStore, StoredObject
+from noeira_tui.service.storerefusal import StoreError
 
 STAGED = ".tmp."
 """How the names of files begin that are not whole yet."""
@@ -71,18 +72,17 @@ class FolderStore(ObjectStore):
         except OSError as err:
             raise StoreError(f"{self._folder / key} cannot be removed: {err.strerror or err}.") from err
 
-    def settle(self, key: str, target: str, size_bytes: int) -> str:
+    def settle(self, key: str, target: str, size_bytes: int) -> bool:
         """A second name for the stored file: an upload that comes later replaces the first name only."""
         try:
             os.link(self._folder / key, self._folder / target, follow_symlinks=False)
         except FileNotFoundError:
-            # What is stored there is told by the next look.
-            return key
+            return False
         except OSError as err:
             if err.errno not in _NO_LINKS:
                 raise self._unreadable(key, err) from err
             self._copy(key, target)
-        return target
+        return True
 
     def _copy(self, key: str, target: str) -> None:
         """What `settle` does on a file system without hard links. The target appears whole, or not at all."""

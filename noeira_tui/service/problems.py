@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from noeira_tui.core.errors import ServiceError
 from noeira_tui.service.database import trouble_of
-from noeira_tui.service.store import StoreError
+from noeira_tui.service.storerefusal import StoreError
 
 _log = logging.getLogger("noeira_tui.service")
 _RETRY_AFTER_S = "1"
@@ -75,8 +75,12 @@ async def _invalid(_: Request, err: Exception) -> Response:
 
 
 async def _store(_: Request, err: Exception) -> Response:
+    assert isinstance(err, StoreError)
     _log.error("%s", err)
-    return _again("The object store gives no answer; try again")
+    if err.retryable:
+        return _again("The object store gives no answer; try again")
+    # Coming again at once does not help: without a time for that, clients give up soon, and tell why.
+    return error_answer(503, "The object store refuses what the service asks; whoever runs it finds why in its log")
 
 
 async def _database(request: Request, err: Exception) -> Response:

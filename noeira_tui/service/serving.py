@@ -20,7 +20,7 @@ from noeira_tui.core.errors import StateError
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.heads import KEEP_ALIVE_S, http_protocol
 from noeira_tui.service.metrics import Metrics
-from noeira_tui.service.store import StoreError
+from noeira_tui.service.storerefusal import StoreError
 from noeira_tui.service.sweeper import Sweeper
 
 _log = logging.getLogger("noeira_tui.service")

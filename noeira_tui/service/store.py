@@ -13,19 +13,19 @@ import http.client
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from noeira_tui.core.errors import ServiceError
 from noeira_tui.core.outages import in_words
 from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service.presign import Signer, canonical_query, object_url
 from noeira_tui.service.storecopy import WHOLE_UP_TO_BYTES, copy_inside
-from noeira_tui.service.storehttp import TIMEOUT_S, Connections, Counted, connect, set_timeout
+from noeira_tui.service.storehttp import TIMEOUT_S, Answer, Connections, Counted, connect, set_timeout
+from noeira_tui.service.storerefusal import StoreError, refusal
 
 _DISCARDERS = 4
 
@@ -39,13 +39,6 @@ def fresh_object_key(filename: str | None = None) -> str:
 
 # People may keep files of their own in the bucket: only keys of this form are ever swept.
 OWN_KEY = re.compile(r"[0-9a-f]{40}(\..*)?")
-
-
-class StoreError(ServiceError):
-    """The object store gave no usable answer to the service."""
-
-    title = "Object store"
-    retryable = True
 
 
 @dataclass(frozen=True)
@@ -104,42 +97,35 @@ class ObjectStore:
 
     def head(self, key: str) -> StoredObject | None:
         """What is stored under a key; None when nothing is. Raises StoreError."""
-        status, headers, _ = self.call("HEAD", key, extra={"x-amz-checksum-mode": "ENABLED"})
-        if status == 404:
+        answer = self.call("HEAD", key, extra={"x-amz-checksum-mode": "ENABLED"})
+        if answer.status == 404:
             return None
-        length = headers.get("content-length")
-        if status != 200 or length is None or not length.isdigit():
-            raise self.refused("HEAD", status)
-        return StoredObject(int(length), _sha256_of(headers.get("x-amz-checksum-sha256")))
+        length = answer.headers.get("content-length")
+        if answer.status != 200 or length is None or not length.isdigit():
+            raise self.refused("HEAD", answer)
+        return StoredObject(int(length), _sha256_of(answer.headers.get("x-amz-checksum-sha256")))
 
     def read_through(self, key: str) -> StoredObject | None:
         """What is stored under a key, learned by reading all of it; None when nothing is. Raises StoreError."""
         counted = Counted()
-        status, _, _ = self.call("GET", key, reader=counted.read)
-        if status == 404:
+        answer = self.call("GET", key, reader=counted.read)
+        if answer.status == 404:
             return None
-        if status != 200:
-            raise self.refused("GET", status)
+        if answer.status != 200:
+            raise self.refused("GET", answer)
         return StoredObject(counted.size_bytes, counted.sha256)
 
     def read(self, key: str) -> bytes:
         """The contents of a small object. Raises StoreError."""
-        status, _, body = self.call("GET", key)
-        if status != 200:
-            raise self.refused("GET", status)
-        return body
+        return self._expected("GET", key, {200}).body
 
     def write(self, key: str, data: bytes) -> None:
         """Store a small object. Raises StoreError."""
-        status, _, _ = self.call("PUT", key, data=data)
-        if status != 200:
-            raise self.refused("PUT", status)
+        self._expected("PUT", key, {200}, data=data)
 
     def delete(self, key: str) -> None:
         """Remove an object; one that is not there is no error. Raises StoreError."""
-        status, _, _ = self.call("DELETE", key)
-        if status not in {200, 204, 404}:
-            raise self.refused("DELETE", status)
+        self._expected("DELETE", key, {200, 204, 404})
 
     def discard(self, keys: Sequence[str]) -> None:
         """Let other threads remove objects that nobody needs: no answer waits for that."""
@@ -156,14 +142,19 @@ class ObjectStore:
             except StoreError as err:
                 _log.warning("%s is left behind: %s", key, err)
 
-    def settle(self, key: str, target: str, size_bytes: int) -> str:
-        """Copy what is stored now to `target`, which no upload URL can replace; the key of what is settled.
+    def settle(self, key: str, target: str, size_bytes: int) -> bool:
+        """Copy what is stored now to `target`, which no upload URL can replace; whether there was anything to copy.
 
         Whoever holds an upload URL can replace the object it names until it expires. An outside store cannot rename:
         there it costs a copy inside the store. `size_bytes` is what the object has. Raises StoreError.
         """
-        copy_inside(self, key, target, size_bytes)
-        return target
+        try:
+            copy_inside(self, key, target, size_bytes)
+        except StoreError as err:
+            if err.is_gone and self.head(key) is None:
+                return False
+            raise
+        return True
 
     def settled(self, key: str, size_bytes: int) -> StoredObject | None:
         """What a settled object of that size is, as far as that is told without reading it. Raises StoreError."""
@@ -184,20 +175,12 @@ class ObjectStore:
 
     def make_bucket(self) -> None:
         """Make the bucket unless it is there. Raises StoreError, which says what the store answered."""
-        status, _, _ = self.call("HEAD", "")
-        if status == 200:
-            return
-        if status != 404:
-            raise self.refused("HEAD bucket", status)
-        status, _, _ = self.call("PUT", "")
-        if status not in {200, 409}:
-            raise self.refused("PUT bucket", status)
+        if self._expected("HEAD", "", {200, 404}).status == 404:
+            self._expected("PUT", "", {200, 409})
 
     def check(self) -> None:
         """Raise StoreError unless the store answers for the bucket."""
-        status, _, _ = self.call("HEAD", "")
-        if status != 200:
-            raise self.refused("HEAD bucket", status)
+        self._expected("HEAD", "", {200})
 
     def close(self) -> None:
         """Close idle connections. What was still to be removed is left to the sweeper."""
@@ -208,15 +191,17 @@ class ObjectStore:
     def _url(self, key: str, endpoint: str) -> str:
         return object_url(endpoint, self.bucket, key, style=self._style)
 
-    def refused(self, what: str, status: int) -> StoreError:
-        """The error for a control call that was answered with a status it should not have."""
-        return StoreError(
-            f"{what} on bucket {self.bucket!r} at {self.endpoint} was answered {status}.",
-            hint="Check the endpoint, bucket, region and key pair of the object store."
-            if status in {301, 400, 403}
-            else "Try again; the service's log has more.",
-            retryable=status >= 500 or status == 429,
-        )
+    def refused(self, what: str, answer: Answer) -> StoreError:
+        """The error for a control call that was answered as it should not be."""
+        place = f"bucket {self.bucket!r} at {self.endpoint}"
+        return refusal(what, place, answer, self._signer.region)
+
+    def _expected(self, method: str, key: str, statuses: Collection[int], *, data: bytes = b"") -> Answer:
+        """A call that is answered with one of these statuses, or raises StoreError."""
+        answer = self.call(method, key, data=data)
+        if answer.status not in statuses:
+            raise self.refused(method if key else f"{method} bucket", answer)
+        return answer
 
     def call(
         self,
@@ -228,8 +213,8 @@ class ObjectStore:
         data: bytes = b"",
         timeout_s: float = TIMEOUT_S,
         reader: Callable[[http.client.HTTPResponse], bytes] = http.client.HTTPResponse.read,
-    ) -> tuple[int, dict[str, str], bytes]:
-        """One signed request: its status, its headers by lower-case name, its body. Raises StoreError without answer.
+    ) -> Answer:
+        """One signed request. Raises StoreError without answer.
 
         It is sent again when an idle connection turns out to be closed: every request here can be repeated. `timeout_s`
         is how long the store may say nothing.
@@ -257,7 +242,7 @@ class ObjectStore:
                     hint="See whether it runs and can be reached from here.",
                 ) from err
             self._connections.give_back(connection, response.will_close)
-            return response.status, {name.lower(): value for name, value in response.getheaders()}, content
+            return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
 
 
 def _sha256_of(header: str | None) -> str | None:

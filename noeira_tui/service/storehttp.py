@@ -6,11 +6,22 @@ import hashlib
 import http.client
 import queue
 import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import SplitResult
 
 TIMEOUT_S = 30.0
 _IDLE_CONNECTIONS = 16
 _PIECE_BYTES = 1024**2
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a store answered: headers by lower-case name, and a body that is empty where it was read elsewhere."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class Connections:

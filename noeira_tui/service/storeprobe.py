@@ -10,8 +10,9 @@ import http.client
 import logging
 from urllib.parse import urlsplit
 
-from noeira_tui.service.store import ObjectStore, StoreError, fresh_object_key
+from noeira_tui.service.store import ObjectStore, fresh_object_key
 from noeira_tui.service.storehttp import connect
+from noeira_tui.service.storerefusal import StoreError
 
 _log = logging.getLogger("noeira_tui.service")
 _URL_LIVES_S = 60

@@ -13,8 +13,9 @@ from noeira_tui.service.folderstore import FolderStore
 from noeira_tui.service.objectstore import EmbeddedStore
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.sockets import http_address
-from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.storeprobe import warn_of_copies
+from noeira_tui.service.storerefusal import StoreError
 
 
 @contextmanager

@@ -14,8 +14,9 @@ import pytest
 from noeira_tui.core.errors import ConfigError
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.presign import object_url
-from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.storeprobe import warn_of_copies
+from noeira_tui.service.storerefusal import StoreError
 from tests.support.service_client import Caller
 from tests.support.service_fixture import OutsideStore, RunningService, running_service
 from tests.support.service_minio import DOMAIN, KEYS, Minio

@@ -17,7 +17,8 @@ from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.contents import Contents, Upload
 from noeira_tui.service.folderstore import FolderStore
 from noeira_tui.service.presign import Signer
-from noeira_tui.service.store import StoredObject, StoreError
+from noeira_tui.service.store import StoredObject
+from noeira_tui.service.storerefusal import StoreError
 from tests.support.service_client import Caller, facts, fetch, put
 from tests.support.service_fixture import RunningService, running_service
 from tests.support.service_process import until

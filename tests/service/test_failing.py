@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 from noeira_tui.service import revisions
 from noeira_tui.service.database import Database
 from noeira_tui.service.folderstore import FolderStore
-from noeira_tui.service.store import StoreError
+from noeira_tui.service.storerefusal import StoreError
 from tests.support.service_client import Caller, put
 from tests.support.service_fixture import RunningService, running_service
 

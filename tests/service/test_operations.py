@@ -18,7 +18,8 @@ from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
 from noeira_tui.service.logs import JsonLines, PlainLines, with_fields
 from noeira_tui.service.metrics import Metrics
-from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.store import ObjectStore
+from noeira_tui.service.storerefusal import StoreError
 from tests.support.service_client import Caller, facts, put
 from tests.support.service_fixture import RunningService, running_service
 from tests.support.service_process import start

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from noeira_tui import RemoteCatalog
+from noeira_tui.core.errors import RefusedError
 from noeira_tui.core.settings import Settings
 from noeira_tui.recordings.push import push
 from noeira_tui.service.comparing import Comparisons
 from noeira_tui.service.config import StoreKeys
 from noeira_tui.service.contents import Contents
 from noeira_tui.service.reserving import ReservedKeys
+from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.sweeper import Sweeper
 from noeira_tui.service.tables import Blob, DoomedObject
 from tests.recordings.mirrors import new_box, new_project, on_service, tree
@@ -119,6 +122,74 @@ def test_a_store_that_tells_no_digest_of_a_copy_is_asked_once(call: Caller, plai
     call.push("runner", b"two")
     asked = [one for one in plain.asked[before:] if one != "DELETE"]
     assert asked == ["PUT", "HEAD", "COPY", "HEAD", "GET", "PUT", "HEAD", "COPY", "GET"]
+
+
+def test_a_copy_that_failed_below_a_success_is_no_copy(call: Caller, plain: PlainStore) -> None:
+    """S3 begins to answer a copy before it is done, and may end with an error."""
+    put(call.register("walker")["upload_url"], b"data")
+    plain.copy_answers = [(200, b"\n <Error><Code>InternalError</Code><Message>Again.</Message></Error>")]
+    answer = call.complete("walker-v1", b"data")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert call.complete("walker-v1", b"data").status_code == 200
+    assert fetch(call.get("/datasets/walker-v1").json()["download_url"]) == b"data"
+
+
+def test_a_copy_that_the_store_says_it_made_and_has_not_is_no_answer(call: Caller, plain: PlainStore) -> None:
+    put(call.register("walker")["upload_url"], b"data")
+    plain.copy_answers = [(200, b"<CopyObjectResult/>")]
+    assert call.complete("walker-v1", b"data").headers["Retry-After"] == "1"
+    assert call.complete("walker-v1", b"data").status_code == 200
+
+
+def test_a_store_that_forbids_copies_is_told_of_in_words(
+    tmp_path: Path, service: RunningService, plain: PlainStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever pushes is not kept waiting for what stays so, and whoever runs the service reads what the store said."""
+    denied = (403, b"<Error><Code>AccessDenied</Code><Message>Copies are denied.</Message></Error>")
+    plain.copy_answers = [denied] * 100
+    source = tmp_path / "walker.h5"
+    source.write_bytes(b"walks")
+    settings = Settings.load(root=tmp_path, environ={**service.environ, "NOEIRA_STATE": str(tmp_path)})
+    with RemoteCatalog(settings) as catalog, pytest.raises(RefusedError, match="object store refuses"):
+        catalog.push(source, name="walker")
+    assert 0 < 100 - len(plain.copy_answers) < 10
+    assert "was answered 403 (AccessDenied: Copies are denied.)" in caplog.text
+    assert "a rule of the bucket forbids it" in caplog.text
+
+
+def test_a_request_whose_upload_another_one_published_is_answered_alike(
+    service: RunningService, call: Caller, plain: PlainStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its look at the upload and its copy, the upload was tidied up."""
+    settle = ObjectStore.settle
+
+    def meanwhile(path: str, body: dict[str, Any]) -> None:
+        def first(self: ObjectStore, key: str, target: str, size_bytes: int) -> bool:
+            monkeypatch.setattr(ObjectStore, "settle", settle)
+            with Caller(service.url, service.key) as other:
+                assert other.post(path, json=body).status_code == 200
+            until(lambda: f"{service.bucket}/{key}" not in plain.objects, "the first one tidied up")
+            return settle(self, key, target, size_bytes)
+
+        monkeypatch.setattr(ObjectStore, "settle", first)
+        assert call.post(path, json=body).status_code == 200
+
+    put(call.register("walker")["upload_url"], b"walks")
+    meanwhile("/datasets/walker-v1/complete", facts(b"walks"))
+    recording = "/projects/p/datasets/d"
+    call.put("/projects/p")
+    call.put(recording, json={})
+    put(call.offer(recording, "data/a", b"data").json()["upload_url"], b"data")
+    meanwhile(f"{recording}/files/complete", {"path": "data/a", **facts(b"data")})
+
+
+def test_a_copy_that_is_refused_for_a_missing_source_which_is_there_is_no_answer(
+    call: Caller, plain: PlainStore
+) -> None:
+    put(call.register("walker")["upload_url"], b"data")
+    plain.copy_answers = [(404, b"<Error><Code>NoSuchKey</Code></Error>")]
+    assert call.complete("walker-v1", b"data").headers["Retry-After"] == "1"
+    assert call.complete("walker-v1", b"data").status_code == 200
 
 
 def test_a_kill_before_publishing_leaves_no_copy_for_ever(

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from noeira_tui.service.config import MAX_EXPIRY_S
 from noeira_tui.service.presign import Signer, object_url
-from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.storecopy import copy_inside
+from noeira_tui.service.storerefusal import StoreError
 from tests.support.service_client import anyone
 from tests.support.service_fixture import RunningService
 

@@ -6,12 +6,15 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from noeira_tui.service import storecopy
 from noeira_tui.service.presign import Signer
-from noeira_tui.service.store import ObjectStore, StoreError
+from noeira_tui.service.store import ObjectStore
+from noeira_tui.service.storehttp import Answer
+from noeira_tui.service.storerefusal import StoreError
 from tests.support.plain_store import running_plain_store
 from tests.support.service_minio import KEYS, Minio
 
@@ -53,7 +56,7 @@ def by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("data", [b"", b"small", DATA])
 def test_a_copy_stays_what_it_was_when_its_source_changes(store: ObjectStore, data: bytes) -> None:
     store.write("source", data)
-    assert store.settle("source", "copy", len(data)) == "copy"
+    assert store.settle("source", "copy", len(data))
     store.write("source", b"something else")
     assert store.read("copy") == data
     store.delete("source")
@@ -69,8 +72,7 @@ def test_a_large_copy_is_made_by_parts_where_the_store_knows_how(store: ObjectSt
 
 
 def test_nothing_is_settled_where_nothing_is_stored(store: ObjectStore) -> None:
-    with pytest.raises(StoreError):
-        store.settle("nothing", "copy-of-nothing", 4)
+    assert not store.settle("nothing", "copy-of-nothing", 4)
     assert store.head("copy-of-nothing") is None
 
 
@@ -81,6 +83,28 @@ def test_a_copy_tells_its_digest_where_the_store_learns_it(moto: str) -> None:
     store.settle("source", "copy", 4)
     told = store.settled("copy", 4)
     assert told is not None and told.sha256 == hashlib.sha256(b"data").hexdigest()
+    store.close()
+
+
+@pytest.mark.usefixtures("by_parts")
+def test_no_part_is_begun_after_one_that_failed(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storecopy, "_COPIERS", 1)
+    store = ObjectStore(moto, "copies", SIGNER)
+    store.make_bucket()
+    store.write("source", DATA)
+    call, parts = store.call, []
+
+    def failing(method: str, key: str, **how: Any) -> Answer:
+        if "partNumber" in (how.get("query") or {}):
+            parts.append(key)
+            return Answer(200, {}, b"<Error><Code>InternalError</Code><Message>Try again.</Message></Error>")
+        return call(method, key, **how)
+
+    monkeypatch.setattr(store, "call", failing)
+    with pytest.raises(StoreError, match=r"copy of a part .* 200 \(InternalError: Try again\.\)") as raised:
+        storecopy.copy_inside(store, "source", "never", 200 * 2**20)
+    assert raised.value.retryable and len(parts) < 5
+    assert b"<Upload>" not in call("GET", "", query={"uploads": ""}).body
     store.close()
 
 

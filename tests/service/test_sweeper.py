@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noeira_tui.service.folderstore import FolderStore
-from noeira_tui.service.store import StoreError
+from noeira_tui.service.storerefusal import StoreError
 from noeira_tui.service.sweeper import Sweeper, Swept
 from tests.support.service_client import Caller, anyone, facts, fetch, put
 from tests.support.service_fixture import RunningService, running_service

@@ -15,7 +15,8 @@ class PlainStore:
     """What it holds by path (`bucket/key`), the requests it got, and what it does wrong.
 
     `cut_answers` is how many GETs break off in the middle, `short_puts` how many PUTs are answered 200 with half of the
-    bytes kept. With `refuses_wishes` a copy that is to tell the digest is answered 501. It knows no multipart uploads.
+    bytes kept. With `refuses_wishes` a copy that is to tell the digest is answered 501. `copy_answers` are statuses and
+    bodies of the next copies, none of which is made. It knows no multipart uploads.
     """
 
     port: int = 0
@@ -24,6 +25,7 @@ class PlainStore:
     cut_answers: int = 0
     short_puts: int = 0
     refuses_wishes: bool = False
+    copy_answers: list[tuple[int, bytes]] = field(default_factory=list)
 
     @property
     def endpoint(self) -> str:
@@ -67,6 +69,9 @@ def running_plain_store() -> Iterator[PlainStore]:
                 if store.refuses_wishes and "x-amz-checksum-algorithm" in self.headers:
                     self._done(501)
                     return
+                if store.copy_answers:
+                    self._done(*store.copy_answers.pop(0))
+                    return
                 if (found := store.objects.get(unquote(source).strip("/"))) is None:
                     self._done(404)
                     return
@@ -89,10 +94,11 @@ def running_plain_store() -> Iterator[PlainStore]:
         def _key(self) -> str:
             return unquote(urlsplit(self.path).path).strip("/")
 
-        def _done(self, status: int) -> None:
+        def _done(self, status: int, body: bytes = b"") -> None:
             self.send_response(status)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
+            self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing: `asked` has it."""

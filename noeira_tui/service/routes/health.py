@@ -10,7 +10,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from noeira_tui.service import answers
 from noeira_tui.service.context import Json, context_of
 from noeira_tui.service.metrics import CONTENT_TYPE
-from noeira_tui.service.store import StoreError
+from noeira_tui.service.storerefusal import StoreError
 
 router = APIRouter(tags=["operations"])
 
