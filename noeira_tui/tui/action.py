@@ -49,12 +49,14 @@ class Situation:
     the highlighted thing, None when it has nothing against it or was not asked yet. `packs_to_fetch` counts packs that
     are declared and not whole here; `doing` is what the app itself does beside what it shows, such as `verifying`, and
     `does_it_here` tells that it was begun in this list. `can_go_back` and `can_go_forward` are of what was visited.
-    `own_keys` are the user's, by actions' ids, as people write them.
+    `own_keys` are the user's, by actions' ids, as people write them. `is_watched` tells that a watch mirrors all that
+    is marked, or what is highlighted.
     """
 
     place: Place
     row: Row | None = None
     marked: int = 0
+    is_watched: bool = False
     job: JobRecord | None = None
     read_only: bool = False
     pull_refusal: str | None = None
@@ -83,7 +85,8 @@ class Action:
     """One thing a user can do. `footer` orders it in the footer, None when it is not shown there.
 
     `help` and `elsewhere` name other actions' keys by their ids in braces.
-    `harmless` tells when even a read-only app may do what is a danger otherwise.
+    `harmless` tells when even a read-only app may do what is a danger otherwise, `label_now` what an action that turns
+    something on and off does now; None where that is what `label` says.
     """
 
     id: str
@@ -97,6 +100,7 @@ class Action:
     reason: Reason | None = None
     footer: int | None = None
     harmless: Callable[[Situation], bool] | None = None
+    label_now: Reason | None = None
 
     def why_not(self, situation: Situation) -> str | None:
         """None when it can be used now, else why not, in words."""
@@ -106,6 +110,10 @@ class Action:
         if situation.place not in self.places:
             return with_keys(self.elsewhere, situation.own_keys)
         return self.reason(situation) if self.reason is not None else None
+
+    def label_in(self, situation: Situation) -> str:
+        """What it does in a situation, in a word or two."""
+        return (self.label_now(situation) if self.label_now is not None else None) or self.label
 
     @property
     def shown_keys(self) -> str:

@@ -58,6 +58,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "watch", ("w",), "watch", "Mirror a recording while it is made, or stop that. It goes on without the app.",
         Group.DATA, Danger.CHANGES, _PROJECTS, _GO_TO_PROJECTS, reasons.why_no_watch, footer=12,
+        label_now=reasons.unwatches,
     ),
     Action(
         "verify", ("v",), "verify", "Hash every installed file of the highlighted pack, or of all marked ones.",
@@ -78,7 +79,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "pause", ("z",), "pause", "Let a job stand still, or go on; another one gets its slot meanwhile.",
-        Group.DATA, Danger.CHANGES, reason=reasons.why_no_pause,
+        Group.DATA, Danger.CHANGES, reason=reasons.why_no_pause, label_now=reasons.goes_on,
     ),
     Action(
         "free", ("x",), "free space", "Remove the copy here of what the service holds with the same bytes: hashed and "

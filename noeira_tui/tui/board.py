@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -162,6 +162,10 @@ class Board:
     def watch_of(self, view: RecordingView) -> JobRecord | None:
         """The live job that mirrors a recording while it is made."""
         return self._watches.get(work_key(view))
+
+    def is_watched(self, keys: Collection[str]) -> bool:
+        """Whether a live job mirrors each of these rows' things; there is one at least."""
+        return bool(keys) and all(key in self._watches for key in keys)
 
     @property
     def has_watches(self) -> bool:

@@ -19,6 +19,11 @@ def why_no_watch(now: Situation) -> str | None:
     return None if now.marked else needs_thing(now) or now.watch_refusal
 
 
+def unwatches(now: Situation) -> str | None:
+    """The label of what watches, for what is watched already."""
+    return "unwatch" if now.is_watched else None
+
+
 def why_no_verify(now: Situation) -> str | None:
     if now.doing:
         return _busy(now)
@@ -43,6 +48,11 @@ def why_no_pause(now: Situation) -> str | None:
     if now.job is None:
         return "No job is highlighted."
     return None if now.job.is_live else f"Job {now.job.id} is {now.job.state}: there is nothing to pause."
+
+
+def goes_on(now: Situation) -> str | None:
+    """The label of what pauses a job, for a job that stands still."""
+    return "go on" if not now.marked and now.job is not None and now.job.state == "paused" else None
 
 
 def why_no_sort(now: Situation) -> str | None:

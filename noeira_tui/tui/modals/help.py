@@ -72,7 +72,7 @@ class HelpDialog(Dialog[None]):
     def _lines(
         self, action: Action, width: int, keys_width: int, reason: str | None, *, said_above: bool
     ) -> list[Line]:
-        label = action.label.ljust(17)
+        label = action.label_in(self._situation).ljust(17)
         left = 2 + keys_width + 1 + cell_len(label) + 1
         danger = f"{self.glyphs.warn} " if action.danger is not Danger.NONE else ""
         parts = wrap(danger + action.help, max(16, width - left))

@@ -58,16 +58,22 @@ class PaletteDialog(Dialog[str]):
     def _show(self, needle: str) -> None:
         words = needle.lower().split()
         self._actions = {action.id: action for action in keyed(self.app, self._actions.values())}
-        found = [action for action in self._actions.values() if _matches(action, words)]
+        found = [action for action in self._actions.values() if _matches(action, words, self._situation)]
         # What the label says counts more than what the help says.
         found.sort(
             key=lambda action: (
-                not all(word in action.label for word in words),
+                not all(word in action.label_in(self._situation) for word in words),
                 action.why_not(self._situation) is not None,
             )
         )
         rows = tuple(
-            Row(key=action.id, place=Place.DIALOG, name=action.label, subject=None, word=action.shown_keys)
+            Row(
+                key=action.id,
+                place=Place.DIALOG,
+                name=action.label_in(self._situation),
+                subject=None,
+                word=action.shown_keys,
+            )
             for action in found
         )
         self._list.show(rows, empty=((("No such action.", "quiet"),),))
@@ -78,7 +84,7 @@ class PaletteDialog(Dialog[str]):
         reason = action.why_not(self._situation)
         return cut_line(
             (
-                (f"{action.label:<17} ", "faint" if reason else "strong"),
+                (f"{action.label_in(self._situation):<17} ", "faint" if reason else "strong"),
                 (f"{action.shown_keys:<12} ", "faint" if reason else "accent"),
                 (reason or action.help, "attention" if reason else "quiet"),
             ),
@@ -95,6 +101,6 @@ class PaletteDialog(Dialog[str]):
             self.dismiss(row.key)
 
 
-def _matches(action: Action, words: list[str]) -> bool:
-    text = f"{action.label} {action.id} {action.help}".lower()
+def _matches(action: Action, words: list[str], situation: Situation) -> bool:
+    text = f"{action.label_in(situation)} {action.label} {action.id} {action.help}".lower()
     return all(word in text for word in words)

@@ -155,6 +155,7 @@ class MainScreen(Screen[None]):
             place=self.place,
             row=row,
             marked=len(self.list.marked),
+            is_watched=self.board.is_watched(self.list.marked or ({row.key} if row is not None else ())),
             job=self.board.job_of(row),
             read_only=self.read_only,
             pull_refusal=known.pull if known else None,

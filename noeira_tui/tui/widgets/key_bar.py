@@ -44,7 +44,7 @@ class KeyBar(Painted):
         width = self.app.size.width
         last = [action for action in shown if action.label in ALWAYS]
         first = [action for action in shown if action.label not in ALWAYS]
-        while first and sum(width_of(_pieces(action, dimmed=False)) for action in [*first, *last]) > width:
+        while first and sum(width_of(_pieces(action, situation)) for action in [*first, *last]) > width:
             # What cannot be used right now gives way first.
             unusable = [action for action in first if action.why_not(situation) is not None]
             first.remove(unusable[-1] if unusable else first[-1])
@@ -52,7 +52,7 @@ class KeyBar(Painted):
         self._spans = []
         for action in [*first, *last]:
             at = width_of(pieces)
-            pieces += _pieces(action, dimmed=action.why_not(situation) is not None)
+            pieces += _pieces(action, situation)
             self._spans.append((at, width_of(pieces), action.id))
         self.show([tuple(pieces)])
 
@@ -62,6 +62,7 @@ class KeyBar(Painted):
                 self.post_message(self.Clicked(action_id))
 
 
-def _pieces(action: Action, *, dimmed: bool) -> list[Piece]:
-    key = key_label(action.keys[0])
-    return [(f" {key}", "faint" if dimmed else "accent"), (f" {action.label} ", "faint" if dimmed else "quiet")]
+def _pieces(action: Action, situation: Situation) -> list[Piece]:
+    key, label = key_label(action.keys[0]), action.label_in(situation)
+    is_dimmed = action.why_not(situation) is not None
+    return [(f" {key}", "faint" if is_dimmed else "accent"), (f" {label} ", "faint" if is_dimmed else "quiet")]
