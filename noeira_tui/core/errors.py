@@ -239,7 +239,8 @@ class BesideError(NoeiraError):
     retryable = True
 
     def __init__(self, why: str, *, is_crash: bool = False) -> None:
-        super().__init__(f"{why[:1].upper()}{why[1:]}.", retryable=not is_crash)
+        end = "" if why.endswith("?") else "."
+        super().__init__(f"{why[:1].upper()}{why[1:]}{end}", retryable=not is_crash)
         self.why = why
         self.is_crash = is_crash
 

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from noeira_tui.assets.compare import Trouble
 from noeira_tui.assets.status import PackStatus
+from noeira_tui.core.errors import NoeiraError
 from noeira_tui.core.states import LOOKS, State
 from noeira_tui.jobs.records import JobRecord
 from noeira_tui.overview.packfacts import PackFacts
@@ -231,6 +232,11 @@ def row_facts(faults: Mapping[str, str], glyphs: Glyphs) -> tuple[Fact, ...]:
         Fact("wrong rows", f"{clean(path, glyphs)} {clean(fault, glyphs)}", "trouble", own_line=True)
         for path, fault in faults.items()
     )
+
+
+def rows_not_read(error: NoeiraError, glyphs: Glyphs) -> Fact:
+    """Why they could not be compared: nobody asked for it, so it is told where they would stand."""
+    return Fact("rows", f"not compared: {clean(error.message, glyphs)}", "quiet", own_line=True)
 
 
 def _where(here: bool, on_service: bool) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from noeira_tui.assets.status import PackStatus
+from noeira_tui.core.errors import NoeiraError
 from noeira_tui.jobs.records import JobRecord
 from noeira_tui.overview.picture import RecordingView
 from noeira_tui.tui import details
@@ -108,4 +109,8 @@ class OpenDetails:
             if dialog.is_attached and faults:
                 dialog.add_facts(details.row_facts(faults, self._screen.board.glyphs))
 
-        self._screen.errands.run(lambda: self._box.row_faults(view), read)
+        def failed(error: NoeiraError) -> None:
+            if dialog.is_attached:
+                dialog.add_facts((details.rows_not_read(error, self._screen.board.glyphs),))
+
+        self._screen.errands.run(lambda: self._box.row_faults(view), read, failed)

@@ -61,7 +61,7 @@ class FakeBox:
     hold_verify: threading.Event | None = None
     verified: dict[str, PackStatus] = field(default_factory=dict)
     facts: PackFacts = field(default_factory=PackFacts)
-    faults: Mapping[str, str] = field(default_factory=dict)
+    faults: Mapping[str, str] | NoeiraError = field(default_factory=dict)
     hold_proof: threading.Event | None = None
     unproven: set[str] = field(default_factory=set)
     cache: tuple[CachedPack, ...] = ()
@@ -180,6 +180,8 @@ class FakeBox:
         return self.facts
 
     def row_faults(self, view: RecordingView) -> Mapping[str, str]:
+        if isinstance(self.faults, NoeiraError):
+            raise self.faults
         return self.faults
 
     def ingest(self, uris: Sequence[str], *, catalog: str | None = None) -> JobRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from noeira_tui.core.errors import DestinationError, UnreachableError
+from noeira_tui.core.errors import BesideError, DestinationError, UnreachableError
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobFailure, JobState
@@ -196,6 +196,15 @@ async def test_an_error_that_can_pass_says_so() -> None:
         await app.highlight("dataset:hopper-medium-v2")
         await app.press("p")
         await app.until(lambda: "Trying again later can help." in app.screen_text())
+
+
+async def test_an_error_whose_hint_says_to_try_again_says_it_once() -> None:
+    async with driving(FakeBox(fails_with=BesideError("it was ended; is there enough memory?"))) as app:
+        await app.highlight("dataset:hopper-medium-v2")
+        await app.press("p")
+        await app.until(lambda: "It was ended; is there enough memory?" in app.screen_text())
+        assert "?." not in app.screen_text()
+        assert app.screen_text().casefold().count("again") == 1
 
 
 async def test_a_jobs_page_has_its_log() -> None:

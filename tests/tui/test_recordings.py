@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from noeira_tui.core.errors import BesideError
 from noeira_tui.core.progress import ProgressSnapshot
 from noeira_tui.core.states import State
 from noeira_tui.jobs.records import JobState
@@ -224,6 +225,15 @@ async def test_details_go_file_by_file_and_say_why_one_is_held_back() -> None:
         )
         app.main.look_again()
         await app.until(lambda: "12 of 12 episodes" in app.screen_text())
+
+
+async def test_rows_that_cannot_be_compared_are_told_in_the_details_and_not_in_their_way() -> None:
+    async with driving(FakeBox(faults=BesideError("the process that reads was ended by SIGKILL"))) as app:
+        await app.press("1")
+        await app.highlight(CUBE)
+        await app.press("enter")
+        await app.until(lambda: "not compared: The process that reads was ended" in app.screen_text())
+        assert isinstance(app.app.screen, DetailsDialog)
 
 
 async def test_ten_thousand_files_are_listed_in_part_and_counted() -> None:

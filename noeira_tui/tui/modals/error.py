@@ -36,6 +36,6 @@ class ErrorDialog(Dialog[None]):
             lines.append(())
             for text in clean_lines(self._error.hint, self.glyphs):
                 lines += [((part, "quiet"),) for part in wrap(text, width)]
-        if self._error.retryable:
+        if self._error.retryable and "again" not in self._error.hint.casefold():
             lines += [(), (("Trying again later can help.", "faint"),)]
         self._body.painted.show(lines)
