@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 _SCHEMA, _ROWS, _GROUPS = 2, 3, 4
 _MAX_KNOWN = 8
+_LEAST_CHUNK = 8
+"""Bytes that are less than any column chunk takes in a footer."""
 # The files of a dataset are alike before and behind their row groups.
 _heads: list[tuple[bytes, Schema | None]] = []
 _tails: list[bytes] = []
@@ -132,6 +134,9 @@ def _parsed(data: bytes, start: int, stop: int) -> FooterFacts:
     count, kind, at = list_head(data, at)
     if count and kind != STRUCT:
         raise MalformedError("it has no row groups")
+    if count * len(schema.leaves) * _LEAST_CHUNK > stop - at:
+        # Before there are arrays for all that it says it has.
+        raise MalformedError(f"it tells of {count:,} row groups and has no room for them")
     table = GroupTable(schema, count)
     at = read_groups(data, at, stop, table)
     if int(table.rows.sum()) != rows:

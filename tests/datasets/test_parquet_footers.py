@@ -21,7 +21,7 @@ from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.datasets import parquetforms, parquetgroups
 from noeira_tui.datasets.parquet import ParquetFile, open_parquet
 from noeira_tui.datasets.parquetfooter import Footer
-from noeira_tui.datasets.parquetthrift import Key, Trace, Wanted
+from noeira_tui.datasets.parquetthrift import STRUCT, Key, Trace, Wanted, stored_list
 from noeira_tui.datasets.proprio import ReadingWishes
 from noeira_tui.datasets.registry import open_dataset
 from noeira_tui.datasets.source import open_source
@@ -242,6 +242,21 @@ def test_what_a_footer_has_wrong_is_said(tmp_path: Path, old: bytes, new: bytes,
     with pytest.raises(DatasetFileError, match=why) as caught:
         opened(path)
     assert (caught.value.code, caught.value.file) == ("damaged_file", "x.parquet")
+
+
+def test_row_groups_that_no_footer_has_room_for_get_no_memory(tmp_path: Path) -> None:
+    pq.write_table(pa.table({f"c{at}": np.zeros(1) for at in range(2_000)}), tmp_path / "x.parquet")
+    head = opened(tmp_path / "x.parquet").footer.facts.head
+    count = 1_000_000
+    lie = head + b"\x16\x00\x19" + stored_list(count, STRUCT) + bytes(count)
+    (tmp_path / "x.parquet").write_bytes(b"PAR1" + lie + len(lie).to_bytes(4, "little") + b"PAR1")
+    tracemalloc.start()
+    try:
+        with pytest.raises(DatasetFileError, match="no room for them"):
+            opened(tmp_path / "x.parquet")
+        assert tracemalloc.get_traced_memory()[1] < 50 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_chunks_outside_of_the_file_are_not_asked_for(tmp_path: Path) -> None:
