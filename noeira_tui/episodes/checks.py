@@ -27,6 +27,9 @@ CHECKS: dict[str, str] = {
 }
 """Flags that are no matter of the score, and what each means. They stand beside those of `score.FLAGS`."""
 
+_MAX_SECONDS = 1e18
+"""Older than anything is: no time, and nothing to reckon with."""
+
 
 def check_frames(episode: Proprio, fps: float) -> dict[str, str]:
     """The flags of an episode with the reason for each, in words; `fps` is what the dataset says."""
@@ -58,7 +61,7 @@ def _check_times(
     import numpy as np
 
     seconds = np.asarray(times, np.float64)
-    if not np.isfinite(seconds).all():
+    if not (np.abs(seconds) < _MAX_SECONDS).all():
         found["bad_timestamps"] = CHECKS["bad_timestamps"]
         return
     numbers = np.arange(len(seconds), dtype=np.float64) if frames is None else frames.astype(np.float64)

@@ -8,6 +8,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
@@ -283,3 +284,57 @@ def test_real_datasets_are_read_whole(name: str) -> None:
     assert not unread
     assert (len(found), frames) == REAL[name]
     assert not [one for one in found.values() if one.problems]
+
+
+ROWS = rows_of(takes(3, 20)).num_rows
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize("name", ["episode_index", "frame_index", "timestamp"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([float("nan")] * ROWS),
+        pa.array([float("inf")] * ROWS),
+        pa.array([1e300] * ROWS),
+        pa.array([[]] * ROWS, pa.list_(pa.float32())),
+        pa.array([{"x": 1}] * ROWS),
+        pa.array(["x"] * ROWS),
+    ],
+    ids=["nan", "infinity", "huge", "of no width", "struct", "text"],
+)
+@pytest.mark.filterwarnings("error")
+def test_odd_things_instead_of_numbers_are_told(tmp_path: Path, values: pa.Array, name: str, statistics: bool) -> None:
+    episodes = takes(3, 20)
+    write_v3(tmp_path, episodes)
+    table = rows_of(episodes)
+    odd = table.set_column(table.column_names.index(name), name, values)
+    pq.write_table(
+        odd, tmp_path / "data" / "chunk-000" / "file-000.parquet", row_group_size=20, write_statistics=statistics
+    )
+    found, unread = read_all(tmp_path)
+    is_a_time = name == "timestamp" and pa.types.is_floating(values.type)
+    assert set(found if is_a_time else unread) == {0, 1, 2}
+    assert all("damaged" in error and name in error for error in unread.values())
+
+
+def test_an_index_in_lists_of_one_is_an_index(tmp_path: Path) -> None:
+    episodes = takes(6, 20)
+    write_v3(tmp_path, episodes)
+    table = rows_of(episodes)
+    lists = pa.FixedSizeListArray.from_arrays(table["episode_index"].combine_chunks(), 1)
+    listed = table.set_column(table.column_names.index("episode_index"), "episode_index", lists)
+    pq.write_table(listed, tmp_path / "data" / "chunk-000" / "file-000.parquet", row_group_size=30)
+    found, unread = read_all(tmp_path, ReadingWishes(part_frames=40))
+    assert not unread
+    assert digests(found) == {one.index: one.digest for one in episodes}
+
+
+def test_a_column_that_is_there_twice_is_told(tmp_path: Path) -> None:
+    episodes = takes(2, 20)
+    write_v3(tmp_path, episodes)
+    table = rows_of(episodes)
+    pq.write_table(table.append_column("action", table["action"]), tmp_path / "data" / "chunk-000" / "file-000.parquet")
+    found, unread = read_all(tmp_path)
+    assert not found
+    assert all("several columns `action`" in error for error in unread.values()) and len(unread) == 2

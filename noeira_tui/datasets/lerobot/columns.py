@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+_MAX_WHOLE = 2.0**62
 EPISODE, FRAME, TIME = "episode_index", "frame_index", "timestamp"
 
 
@@ -104,11 +105,11 @@ class Rows:
     def block(self, start: int = 0, stop: int | None = None) -> Block:
         """The numbers of some rows. Raises DatasetFileError where they are no numbers or not equally many a row."""
         table = self._table if (start, stop) == (0, None) else self._table.slice(start, (stop or self.count) - start)
-        times = matrix(table, TIME, self._file.path) if TIME in self._table.column_names else None
+        times = _single(table, TIME, self._file.path) if TIME in self._table.column_names else None
         return Block(
             self._stacked(table, self._states),
             self._stacked(table, self._actions),
-            None if times is None else times[:, 0],
+            times,
             self._whole(FRAME, table),
         )
 
@@ -117,10 +118,11 @@ class Rows:
 
         if name not in table.column_names:
             return None
-        values = matrix(table, name, self._file.path, keep_whole=True)[:, 0]
+        values = _single(table, name, self._file.path, keep_whole=True)
         if values.dtype.kind == "f":
-            if not np.isfinite(values).all():
-                raise cut_short(self._file.path, f"`{name}` is empty in some rows")
+            values = values.astype(np.float64)
+            if not (np.abs(values) < _MAX_WHOLE).all():
+                raise cut_short(self._file.path, f"`{name}` is empty in some rows, or no number that counts")
             values = np.rint(values)
         return np.asarray(values, np.int64)
 
@@ -139,6 +141,8 @@ def matrix(table: pa.Table, name: str, path: str, *, keep_whole: bool = False) -
     import numpy as np
     import pyarrow as pa
 
+    if table.column_names.count(name) > 1:
+        raise cut_short(path, f"it has several columns `{name}`")
     column = table[name].combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
@@ -152,6 +156,28 @@ def matrix(table: pa.Table, name: str, path: str, *, keep_whole: bool = False) -
     except (pa.ArrowException, ValueError, NotImplementedError, DatasetFileError) as err:
         raise cut_short(path, f"`{name}` does not have the same number of values in every row") from err
     return values
+
+
+def _single(table: pa.Table, name: str, path: str, *, keep_whole: bool = False) -> NDArray[Any]:
+    """A column of one number a row, or the first of several. Raises DatasetFileError where rows have none."""
+    values = matrix(table, name, path, keep_whole=keep_whole)
+    if not values.shape[1]:
+        raise cut_short(path, f"`{name}` is empty")
+    return values[:, 0]
+
+
+def extent(table: pa.Table, name: str, path: str) -> tuple[int, int] | None:
+    """The least and greatest of a column of whole numbers, whatever they are stored as; None where it is all empty.
+
+    Raises DatasetFileError where it has other things than numbers.
+    """
+    import numpy as np
+
+    values = _single(table, name, path, keep_whole=True)
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64)
+        values = np.rint(values[np.abs(values) < _MAX_WHOLE])
+    return (int(values.min()), int(values.max())) if len(values) else None
 
 
 def _evenly(column: pa.Array) -> pa.Array:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from noeira_tui.core.errors import DatasetFileError
 from noeira_tui.datasets.jsonfacts import Problems
-from noeira_tui.datasets.lerobot.columns import EPISODE, ColumnNames
+from noeira_tui.datasets.lerobot.columns import EPISODE, ColumnNames, extent
 from noeira_tui.datasets.lerobot.consistency import check_files
 from noeira_tui.datasets.lerobot.episodes import read_episodes
 from noeira_tui.datasets.lerobot.info import LeRobotInfo
@@ -230,11 +230,11 @@ def _known(file: ParquetFile, group: Group) -> Group:
     if group.least is not None or EPISODE not in file.names:
         return group
     try:
-        values = [value for value in file.read((EPISODE,), (group.number,))[EPISODE].to_pylist() if value is not None]
+        found = extent(file.read((EPISODE,), (group.number,)), EPISODE, file.path)
     except DatasetFileError:
         # The part that wants its rows will tell.
         return group
-    return replace(group, least=int(min(values)), greatest=int(max(values))) if values else group
+    return group if found is None else replace(group, least=found[0], greatest=found[1])
 
 
 def _bounds(groups: Sequence[Group], part_frames: int) -> list[int]:
