@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Any
 
 from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
 from noeira_tui.service.contents import Contents, Upload
@@ -70,6 +71,7 @@ class Comparisons:
         self._waiting = threading.BoundedSemaphore(_WAITING_AT_ONCE)
         self._lock = threading.Lock()
         self._running: dict[tuple[str, Contents], _Comparison] = {}
+        self._closed: Future[None] = Future()
 
     def deadline(self) -> float:
         """Until when (of `time.monotonic`) a request that begins now waits for its comparisons."""
@@ -97,12 +99,15 @@ class Comparisons:
         raise refused or RequestRefusedError(422, _NOTHING_STORED)
 
     def close(self) -> None:
-        """Begin no further reading."""
+        """Begin no further reading, and let nobody wait for what is read: the next service begins anew."""
+        if not self._closed.done():
+            self._closed.set_result(None)
         for readers in (self._readers, self._long_readers):
             readers.shutdown(wait=False, cancel_futures=True)
 
     def _look(self, object_key: str, contents: Contents, deadline: float) -> _Settled:
         with self._lock:
+            self._forget_old()
             running = self._running.get((object_key, contents))
         if running is None:
             stored = self._store.head(object_key)
@@ -139,12 +144,14 @@ class Comparisons:
     def _begin(self, object_key: str, contents: Contents) -> _Comparison:
         key = (object_key, contents)
         with self._lock:
-            self._forget_old()
             running = self._running.get(key)
             if running is None:
                 # What is read for hours does not stand in the way of the others.
                 readers = self._readers if contents.size_bytes <= MAX_SINGLE_PUT_BYTES else self._long_readers
-                result = readers.submit(self._settle, object_key, contents)
+                try:
+                    result = readers.submit(self._settle, object_key, contents)
+                except RuntimeError:
+                    raise StillComparingError from None
                 running = self._running[key] = _Comparison(result, time.monotonic())
         return running
 
@@ -155,11 +162,15 @@ class Comparisons:
             if not self._waiting.acquire(blocking=False):
                 raise StillComparingError
             try:
-                wait([running.result], max(0.0, deadline - time.monotonic()))
+                patience_s = max(0.0, deadline - time.monotonic())
+                ends: list[Future[Any]] = [running.result, self._closed]
+                wait(ends, patience_s, return_when=FIRST_COMPLETED)
             finally:
                 self._waiting.release()
             if not running.result.done():
                 raise StillComparingError
+        if running.result.cancelled():
+            raise StillComparingError
         with self._lock:
             is_ours = self._running.pop((object_key, contents), None) is running
         if not is_ours:
@@ -176,7 +187,7 @@ class Comparisons:
             self._store.discard([settled_key])
 
     def _forget_old(self) -> None:
-        """Let go of what nobody asked for any more."""
+        """Let go of what nobody asked for any more: the sweeper does not wait for it for ever."""
         moment = time.monotonic()
         for key, one in list(self._running.items()):
             if one.result.done() and moment - one.asked_at > _KEPT_S:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator
 from datetime import datetime
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from noeira_tui.service.storerefusal import StoreError
 STAGED = ".tmp."
 """How the names of files begin that are not whole yet."""
 
+_PIECE_BYTES = 1024**2
 _NOTES = ".nanio-meta"
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EXDEV})
 """What file systems answer that have no hard links, or none for this file."""
@@ -53,13 +54,24 @@ class FolderStore(ObjectStore):
 
     def read_through(self, key: str) -> StoredObject | None:
         try:
-            with (self._folder / key).open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-                return StoredObject(stream.tell(), digest)
+            digest, size_bytes = hashlib.sha256(), 0
+            with (self._folder / key).open("rb", buffering=0) as stream:
+                for piece in self._pieces(stream):
+                    digest.update(piece)
+                    size_bytes += len(piece)
+            return StoredObject(size_bytes, digest.hexdigest())
         except FileNotFoundError:
             return None
         except OSError as err:
             raise self._unreadable(key, err) from err
+
+    def _pieces(self, stream: FileIO) -> Iterator[memoryview]:
+        """What a file holds, until its end or ours: reading it may take hours."""
+        buffer = memoryview(bytearray(_PIECE_BYTES))
+        while length := stream.readinto(buffer):
+            if self._closing:
+                raise StoreError("The service is being stopped.")
+            yield buffer[:length]
 
     def _unreadable(self, key: str, err: OSError) -> StoreError:
         return StoreError(f"{self._folder / key} cannot be read: {err.strerror or err}.")
@@ -88,13 +100,18 @@ class FolderStore(ObjectStore):
         """What `settle` does on a file system without hard links. The target appears whole, or not at all."""
         staged = self._folder / f"{STAGED}{target}"
         try:
-            shutil.copyfile(self._folder / key, staged, follow_symlinks=False)
-            with staged.open("rb") as stream:
-                os.fsync(stream.fileno())
+            with (self._folder / key).open("rb", buffering=0) as source, staged.open("wb") as copy:
+                for piece in self._pieces(source):
+                    copy.write(piece)
+                copy.flush()
+                os.fsync(copy.fileno())
             staged.replace(self._folder / target)
         except OSError as err:
             staged.unlink(missing_ok=True)
             raise StoreError(f"{self._folder / key} cannot be copied: {err.strerror or err}.") from err
+        except StoreError:
+            staged.unlink(missing_ok=True)
+            raise
 
     def flush(self) -> None:
         try:

@@ -107,6 +107,8 @@ class _Runner:
                 await self._watch_workers(stop, announce)
         finally:
             stop.asked.set()
+            # A sweep, or a reading, that goes on would keep this process.
+            self._store.close()
             sweeping.cancel()
             for task in watching:
                 await task

@@ -14,10 +14,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Protocol
 
 import uvicorn
+from fastapi import FastAPI
 from sqlalchemy.exc import DBAPIError
 
 from noeira_tui.core.errors import StateError
 from noeira_tui.service.config import ServiceConfig
+from noeira_tui.service.context import Context
 from noeira_tui.service.heads import KEEP_ALIVE_S, http_protocol
 from noeira_tui.service.metrics import Metrics
 from noeira_tui.service.storerefusal import StoreError
@@ -68,10 +70,10 @@ def run_loop(main: Coroutine[Any, Any, None]) -> None:
 class Server(uvicorn.Server):
     """uvicorn with our own handling of signals, and a call when it listens."""
 
-    def __init__(self, app: object, config: ServiceConfig, started: Callable[[], None]) -> None:
+    def __init__(self, app: FastAPI, config: ServiceConfig, started: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
-                app,  # type: ignore[arg-type]  # uvicorn's own union of application types
+                app,
                 http=http_protocol(),
                 log_config=None,
                 access_log=False,
@@ -84,6 +86,7 @@ class Server(uvicorn.Server):
             )
         )
         self._started = started
+        self._context: Context = app.state.context
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -102,10 +105,12 @@ class Server(uvicorn.Server):
             await self.serve([listening])
         finally:
             stop.asked.set()
+            self._context.comparisons.close()
             obeying.cancel()
 
     async def _obey(self, stop: Stop) -> None:
         await stop.asked.wait()
+        self._context.comparisons.close()
         self.should_exit = True
         await stop.asked_twice.wait()
         self.force_exit = True

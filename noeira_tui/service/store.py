@@ -24,7 +24,7 @@ from noeira_tui.core.paths import suffix_of
 from noeira_tui.core.presigned import PresignedUrl
 from noeira_tui.service.presign import Signer, canonical_query, object_url
 from noeira_tui.service.storecopy import WHOLE_UP_TO_BYTES, copy_inside
-from noeira_tui.service.storehttp import TIMEOUT_S, Answer, Connections, Counted, connect, set_timeout
+from noeira_tui.service.storehttp import TIMEOUT_S, Answer, Connections, Counted, make_ready
 from noeira_tui.service.storerefusal import StoreError, refusal
 
 _DISCARDERS = 4
@@ -129,8 +129,12 @@ class ObjectStore:
 
     def discard(self, keys: Sequence[str]) -> None:
         """Let other threads remove objects that nobody needs: no answer waits for that."""
-        if keys and not self._closing:
-            self._discarding.submit(self.remove, keys)
+        try:
+            if keys and not self._closing:
+                self._discarding.submit(self.remove, keys)
+        except RuntimeError:
+            # Closed at this very moment.
+            _log.warning("%d objects are left behind for the next sweep", len(keys))
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove objects that nobody needs; what the store refuses now is left to the sweeper."""
@@ -183,10 +187,13 @@ class ObjectStore:
         self._expected("HEAD", "", {200})
 
     def close(self) -> None:
-        """Close idle connections. What was still to be removed is left to the sweeper."""
+        """End what is going on, however long it would take, and let nothing begin.
+
+        What was still to be removed is left to the sweeper.
+        """
         self._closing = True
-        self._discarding.shutdown(cancel_futures=True)
         self._connections.close()
+        self._discarding.shutdown(cancel_futures=True)
 
     def _url(self, key: str, endpoint: str) -> str:
         return object_url(endpoint, self.bucket, key, style=self._style)
@@ -195,6 +202,12 @@ class ObjectStore:
         """The error for a control call that was answered as it should not be."""
         place = f"bucket {self.bucket!r} at {self.endpoint}"
         return refusal(what, place, answer, self._signer.region)
+
+    def _unanswered(self, err: Exception) -> StoreError:
+        return StoreError(
+            f"The object store at {self.endpoint} gave no answer: {in_words(err)}.",
+            hint="See whether it runs and can be reached from here.",
+        )
 
     def _expected(self, method: str, key: str, statuses: Collection[int], *, data: bytes = b"") -> Answer:
         """A call that is answered with one of these statuses, or raises StoreError."""
@@ -225,23 +238,24 @@ class ObjectStore:
         body = data if method in {"PUT", "POST"} else None
         address = urlsplit(url)
         target = (address.path or "/") + (f"?{address.query}" if query else "")
-        connection, reused = self._connections.take()
+        reused = True
         while True:
             try:
-                set_timeout(connection, timeout_s)
+                connection, reused = self._connections.take(fresh=not reused)
+            except OSError as err:
+                raise self._unanswered(err) from err
+            try:
+                make_ready(connection, timeout_s)
                 connection.request(method, target, body=body, headers=headers)
                 response = connection.getresponse()
                 content = reader(response)
             except (http.client.HTTPException, OSError) as err:
-                connection.close()
+                self._connections.give_back(connection, usable=False)
                 if reused:
-                    connection, reused = connect(self._address), False
+                    reused = False
                     continue
-                raise StoreError(
-                    f"The object store at {self.endpoint} gave no answer: {in_words(err)}.",
-                    hint="See whether it runs and can be reached from here.",
-                ) from err
-            self._connections.give_back(connection, response.will_close)
+                raise self._unanswered(err) from err
+            self._connections.give_back(connection, usable=not response.will_close)
             return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import queue
+import socket
 import ssl
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult
@@ -25,36 +26,55 @@ class Answer:
 
 
 class Connections:
-    """Idle connections to one address. May be shared between threads."""
+    """Connections to one address, idle ones kept to be used again. May be shared between threads."""
 
     def __init__(self, address: SplitResult) -> None:
         self._address = address
-        self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(_IDLE_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._idle: list[http.client.HTTPConnection] = []
+        self._busy: set[http.client.HTTPConnection] = set()
+        self._closed = False
 
-    def take(self) -> tuple[http.client.HTTPConnection, bool]:
-        """A connection nobody else uses, and whether it was used before."""
-        try:
-            return self._idle.get_nowait(), True
-        except queue.Empty:
-            return connect(self._address), False
+    def take(self, *, fresh: bool = False) -> tuple[http.client.HTTPConnection, bool]:
+        """A connection nobody else uses, and whether it was used before. Raises OSError once they are closed."""
+        with self._lock:
+            if self._closed:
+                raise ConnectionAbortedError("the service is being stopped")
+            reused = bool(self._idle) and not fresh
+            connection = self._idle.pop() if reused else connect(self._address)
+            self._busy.add(connection)
+        return connection, reused
 
-    def give_back(self, connection: http.client.HTTPConnection, closing: bool) -> None:
-        """Keep a connection for the next one, unless the other side closes it or enough are kept."""
-        if closing:
-            connection.close()
-            return
-        try:
-            self._idle.put_nowait(connection)
-        except queue.Full:
-            connection.close()
+    def give_back(self, connection: http.client.HTTPConnection, *, usable: bool) -> None:
+        """Keep a connection for the next one, unless it is of no use any more or enough are kept."""
+        with self._lock:
+            self._busy.discard(connection)
+            if usable and not self._closed and len(self._idle) < _IDLE_CONNECTIONS:
+                self._idle.append(connection)
+                return
+        connection.close()
 
     def close(self) -> None:
-        """Close those that nobody uses now."""
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except queue.Empty:
-                return
+        """Close all, at once: what is waited for now comes to an end, however long it would take."""
+        with self._lock:
+            self._closed = True
+            idle, busy = self._idle, list(self._busy)
+            self._idle = []
+        for connection in idle:
+            connection.close()
+        for connection in busy:
+            _cut(connection)
+
+
+def _cut(connection: http.client.HTTPConnection) -> None:
+    """End what another thread reads from or writes to, which then closes it."""
+    sock: socket.socket | None = connection.sock
+    try:
+        if sock is not None:
+            sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        # It ended by itself.
+        return
 
 
 class Counted:
@@ -85,8 +105,8 @@ def connect(address: SplitResult) -> http.client.HTTPConnection:
     return http.client.HTTPConnection(host, address.port, timeout=TIMEOUT_S)
 
 
-def set_timeout(connection: http.client.HTTPConnection, timeout_s: float) -> None:
-    """Let the other side say nothing for so long, from now on; the connection may be open or not."""
-    connection.timeout = timeout_s
-    if connection.sock is not None:
-        connection.sock.settimeout(timeout_s)
+def make_ready(connection: http.client.HTTPConnection, timeout_s: float) -> None:
+    """Connect unless that was done, and let the other side say nothing for so long from now on. Raises OSError."""
+    if connection.sock is None:
+        connection.connect()
+    connection.sock.settimeout(timeout_s)

@@ -30,12 +30,14 @@ def running_store(
     if config.s3_endpoint is not None:
         store = outside_store(config, environ)
         try:
-            store.make_bucket()
-        except StoreError as err:
-            raise ConfigError(err.message, title="Object store", hint=err.hint) from err
-        warn_of_copies(store)
-        yield None, store
-        store.close()
+            try:
+                store.make_bucket()
+            except StoreError as err:
+                raise ConfigError(err.message, title="Object store", hint=err.hint) from err
+            warn_of_copies(store)
+            yield None, store
+        finally:
+            store.close()
         return
     embedded = EmbeddedStore(config, folder)
     try:

@@ -15,6 +15,8 @@ import sys
 import threading
 from pathlib import Path
 
+from fastapi import FastAPI
+
 from noeira_tui.core.errors import NoeiraError
 from noeira_tui.service.app import make_app
 from noeira_tui.service.config import ServiceConfig
@@ -56,7 +58,7 @@ def main() -> int:
     return 0
 
 
-async def _serve(config: ServiceConfig, app: object, listening: socket.socket) -> None:
+async def _serve(config: ServiceConfig, app: FastAPI, listening: socket.socket) -> None:
     stop = Stop()
     stop.on_signals()
     loop = asyncio.get_running_loop()

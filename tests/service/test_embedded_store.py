@@ -6,7 +6,6 @@ import asyncio
 import errno
 import hashlib
 import os
-import shutil
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -63,8 +62,9 @@ def test_a_disk_without_room_for_the_copy_is_no_answer(
     put(registered["upload_url"], name.encode())
     with monkeypatch.context() as patched:
         patched.setattr(os, "link", refuse)
-        patched.setattr(shutil, "copyfile", full)
+        patched.setattr(os, "fsync", full)
         assert call.complete(registered["id"], name.encode()).status_code == 503
+    assert not list((catalog.data_dir / "objects" / catalog.bucket).glob(".tmp.*"))
     assert call.complete(registered["id"], name.encode()).status_code == 200
 
 

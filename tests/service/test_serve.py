@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -295,6 +296,25 @@ def test_a_store_on_every_address_is_named_as_the_client_reached_us(tmp_path: Pa
             assert fetch(url) == b"data"
     finally:
         service.kill()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_compared_for_minutes_does_not_keep_a_service_from_stopping(tmp_path: Path, workers: int) -> None:
+    running = start(tmp_path, workers=workers)
+    try:
+        with Caller(running.url, running.key) as call, ThreadPoolExecutor(1) as pool:
+            registered = call.register("walker")
+            upload = tmp_path / "objects" / registered["bucket"] / registered["object_key"]
+            with upload.open("wb") as stream:
+                stream.truncate(100 * 2**30)
+            body = {"size_bytes": 100 * 2**30, "sha256": "a" * 64}
+            asked = pool.submit(call.post, "/datasets/walker-v1/complete", json=body)
+            until(lambda: len(list(upload.parent.glob("[0-9a-f]*"))) == 2, "the comparison began")
+            assert running.stop() == 0
+            answer = asked.result()
+    finally:
+        running.kill()
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
 
 
 def test_a_request_in_flight_is_finished_before_the_service_ends(running: ServeProcess) -> None:

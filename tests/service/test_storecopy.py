@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -126,3 +128,17 @@ def test_a_copy_by_parts_that_fails_leaves_no_parts(moto: str) -> None:
     assert not client.list_multipart_uploads(Bucket="copies").get("Uploads")
     assert store.head("copy-of-it") is None
     store.close()
+
+
+def test_closing_ends_what_a_store_would_never_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(2) as pool:
+        store = ObjectStore(f"http://127.0.0.1:{silent.getsockname()[1]}", "copies", SIGNER)
+        asked = pool.submit(store.settle, "source", "copy", 10**9)
+        connection, _ = silent.accept()
+        with connection:
+            assert connection.recv(10)
+            store.close()
+            with pytest.raises(StoreError, match="gave no answer"):
+                asked.result(10)
+    with pytest.raises(StoreError, match="being stopped"):
+        store.check()
