@@ -45,6 +45,7 @@ class InspectorBeside:
         self._settings = settings
         self._beside = Beside(said=say)
         self._cost = Cost()
+        self._lock = threading.Lock()
         self._missed = 0
 
     def summary(self, cancel: CancelToken | None = None) -> DatasetInfo:
@@ -89,15 +90,16 @@ class InspectorBeside:
 
         Asked again and again while something is read, it also notices a process that is stuck.
         """
-        if not self._beside.is_running:
-            self._missed = 0
-        elif self._missed:
-            self._missed += 1
-            if self._missed > _MISSED:
+        with self._lock:
+            # Counted before it is asked: the answer may be here before `ask` returns.
+            self._missed = self._missed + 1 if self._beside.is_running else 0
+            is_stuck = self._missed > _MISSED
+            if is_stuck:
                 self._missed = 0
-                self._beside.give_up("the process that reads is stuck")
-        elif self._beside.ask(_cost, then=self._take_cost):
-            self._missed = 1
+        if is_stuck:
+            self._beside.give_up("the process that reads is stuck")
+        else:
+            self._beside.ask(_cost, then=self._take_cost)
         return self._cost
 
     def close(self) -> None:
@@ -105,10 +107,11 @@ class InspectorBeside:
         self._beside.close()
 
     def _take_cost(self, cost: Cost) -> None:
-        self._missed = 0
-        if cost.bytes_read >= self._cost.bytes_read:
-            # Answers may overtake each other.
-            self._cost = cost
+        with self._lock:
+            self._missed = 0
+            if cost.bytes_read >= self._cost.bytes_read:
+                # Answers may overtake each other.
+                self._cost = cost
 
     def _call(self, cancel: CancelToken | None, method: Callable[..., T], *arguments: object) -> T:
         token = CancelToken() if cancel is None else cancel

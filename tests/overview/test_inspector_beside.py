@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from noeira_tui.core.errors import BesideError, CancelledError, DatasetError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.settings import Settings
 from noeira_tui.datasets.inspector import Inspector
+from noeira_tui.datasets.store import Cost
 from noeira_tui.overview import inspectorbeside
 from noeira_tui.overview.inspectorbeside import InspectorBeside
 from tests.support.beside_work import where
@@ -134,6 +137,48 @@ def test_a_process_that_is_stuck_is_noticed_by_who_asks_what_was_read(
         assert beside.cost.bytes_read > 0
     assert until(lambda: not Path(f"/proc/{pid}").exists())
     assert beside.summary().num_episodes == 4
+    beside.close()
+
+
+def test_an_answer_that_is_here_at_once_is_no_sign_of_a_stuck_process(
+    dataset: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspectorbeside, "_MISSED", 3)
+    original = Beside.ask
+
+    def ask(self: Beside, *arguments: object, then: Callable[[Cost], None]) -> bool:
+        answered = threading.Event()
+
+        def take(cost: Cost) -> None:
+            then(cost)
+            answered.set()
+
+        return original(self, *arguments, then=take) and answered.wait(30)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Beside, "ask", ask)
+    beside = InspectorBeside(str(dataset), settings)
+    beside.summary()
+    pid = pid_of(beside, monkeypatch)
+    for _ in range(9):
+        assert beside.cost.requests > 0
+    assert pid_of(beside, monkeypatch) == pid
+    beside.close()
+
+
+def test_what_a_process_was_asked_before_its_end_is_not_held_against_the_next(
+    dataset: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspectorbeside, "_MISSED", 3)
+    beside = InspectorBeside(str(dataset), settings)
+    beside.summary()
+    os.kill(pid_of(beside, monkeypatch), signal.SIGSTOP)
+    assert beside.cost.requests > 0
+    beside._beside.give_up("it was ended")
+    pid = pid_of(beside, monkeypatch)
+    for _ in range(9):
+        assert beside.cost.requests > 0
+        assert until(lambda: not beside._missed, what="the answer")
+    assert pid_of(beside, monkeypatch) == pid
     beside.close()
 
 
