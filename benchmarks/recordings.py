@@ -145,8 +145,12 @@ def first_push(bench: Bench) -> None:
         copy = _rclone(bench, dataset)
         if copy is not None:
             theirs.append(_timed(bench, *copy))
+    _compare(f"first push of {bench.files} small files, digests included", ours, theirs)
+
+
+def _compare(what: str, ours: list[tuple[float, float]], theirs: list[tuple[float, float]]) -> None:
+    """Seconds and processor seconds of each round, ours against those of rclone where it is installed."""
     seconds, processor_s = (statistics.median(values) for values in zip(*ours, strict=True))
-    what = f"first push of {bench.files} small files, digests included"
     told = f"{seconds:.1f} s, processor time {processor_s:.1f} s"
     if not theirs:
         say(what, f"{told}; rclone is not installed", "as fast as rclone copy", True)
@@ -156,10 +160,33 @@ def first_push(bench: Bench) -> None:
     say(what, told, "at least 1×", other_s >= seconds)
 
 
-def _timed(bench: Bench, command: list[str], environment: dict[str, str]) -> tuple[float, float]:
+def first_pull(bench: Bench) -> None:
+    """Our pull to a box that has nothing of a recording, and `rclone copy` of the same files, in turn."""
+    make(bench.folder("whole"), bench.files)
+    push(bench.mirror("whole"))
+    copy = _rclone(bench, "whole")
+    if copy is not None:
+        subprocess.run(copy[0], env=copy[1], check=True, capture_output=True)
+    ours: list[tuple[float, float]] = []
+    theirs: list[tuple[float, float]] = []
+    for number in range(bench.rounds):
+        other = bench.box.with_name(f"other-{number}")
+        shutil.copytree(bench.box / "projects", other / "projects", ignore=shutil.ignore_patterns("datasets"))
+        command, environment = bench.command(*_named("pull", "whole"), "--json")
+        environment |= {"NOEIRA_STATE": str(other / "state"), "NOEIRA_PROJECTS": str(other / "projects")}
+        ours.append(_timed(bench, command, environment, other))
+        if copy is not None:
+            words, environment = copy
+            theirs.append(_timed(bench, [*words[:2], words[3], str(other / "rclone")], environment, other))
+    _compare(f"first pull of {bench.files} small files, each verified", ours, theirs)
+
+
+def _timed(
+    bench: Bench, command: list[str], environment: dict[str, str], box: Path | None = None
+) -> tuple[float, float]:
     """Seconds, and the processor time of the command and of the servers."""
     before, began = _processor_s(bench.service), time.perf_counter()
-    subprocess.run(command, env=environment, cwd=bench.box, check=True, capture_output=True)
+    subprocess.run(command, env=environment, cwd=box or bench.box, check=True, capture_output=True)
     return time.perf_counter() - began, _processor_s(bench.service) - before
 
 
@@ -179,7 +206,7 @@ def _rclone(bench: Bench, dataset: str) -> tuple[list[str], dict[str, str]] | No
         return None
     store = (
         f":s3,provider=Other,endpoint='{bench.service.store_endpoint}',"
-        f"access_key_id={keys[0]},secret_access_key={keys[1]},force_path_style=true:{DEFAULT_BUCKET}/rclone-{dataset}"
+        f"access_key_id={keys[0]},secret_access_key={keys[1]},force_path_style=true,list_version=2:{DEFAULT_BUCKET}/rclone-{dataset}"
     )
     # Credentials and authorities of the machine have no business with a store on loopback.
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -250,7 +277,13 @@ def idle(bench: Bench) -> None:
     say(what, told, "no request, no hashing, under 0.2 %", share < 0.002 and not asked and not hashed)
 
 
-PARTS = {"episode-end": episode_end, "first-push": first_push, "unchanged": unchanged, "idle": idle}
+PARTS = {
+    "episode-end": episode_end,
+    "first-push": first_push,
+    "first-pull": first_pull,
+    "unchanged": unchanged,
+    "idle": idle,
+}
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import parse_qsl
 
-from nanio.errors import AccessDenied, EntityTooLarge, S3Error
+from nanio.errors import AccessDenied, EntityTooLarge, InvalidRequest, S3Error
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
@@ -23,7 +23,8 @@ class StoreGuard:
 
     A presigned URL permits one plain request: with a header such as `x-amz-copy-source`, which its signature does not
     cover, whoever may write one object could read any other one. nanio does not see parameters without a value either.
-    And one PUT carries at most 5 GiB, as everywhere.
+    And one PUT carries at most 5 GiB, as everywhere. A listing of the first kind begins anew at every marker: a tool
+    that goes on with it would never come to an end.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -56,6 +57,9 @@ def _refusal(scope: Scope) -> S3Error | None:
         for name, _ in headers:
             if name.startswith(b"x-amz-") and name != _UNSIGNED and name.decode("latin-1") not in signed:
                 return AccessDenied("There were headers present in the request which were not signed")
+    names = {name for name, _ in query}
+    if scope["method"] == "GET" and "marker" in names and "list-type" not in names:
+        return InvalidRequest("This store lists by ListObjectsV2: ask with list-type=2 and a continuation-token.")
     announced = next((value for name, value in headers if name == b"content-length"), b"0")
     if scope["method"] == "PUT" and announced.isdigit() and int(announced) > MAX_SINGLE_PUT_BYTES:
         return EntityTooLarge()

@@ -12,7 +12,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 from nanio.errors import BadDigest
 
 from noeira_tui.service.shelf import NoRoomError, Shelf
@@ -118,6 +120,25 @@ def test_a_browser_runs_nothing_of_what_was_uploaded(call: Caller, name: str) ->
     assert answer.content == page
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+
+def test_a_listing_that_would_never_end_is_refused(catalog: RunningService, call: Caller, name: str) -> None:
+    """nanio knows no marker: it gives the first page again."""
+    for number in range(3):
+        call.push(f"{name}-{number}", f"{name}{number}".encode())
+    client = boto3.client(
+        "s3",
+        endpoint_url=catalog.store_endpoint,
+        region_name=catalog.config.region,
+        aws_access_key_id=catalog.store_access_key,
+        aws_secret_access_key=catalog.store_secret_key,
+    )
+    old = client.get_paginator("list_objects").paginate(Bucket=catalog.bucket, PaginationConfig={"PageSize": 1})
+    with pytest.raises(ClientError, match="ListObjectsV2"):
+        list(old)
+    new = client.get_paginator("list_objects_v2").paginate(Bucket=catalog.bucket, PaginationConfig={"PageSize": 1})
+    keys = [one["Key"] for page in new for one in page.get("Contents", [])]
+    assert len(keys) == len(set(keys)) >= 3
 
 
 def test_one_put_carries_at_most_five_gib(call: Caller, name: str) -> None:
