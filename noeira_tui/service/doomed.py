@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, DateTime, delete, insert, literal, select
+from sqlalchemy import ColumnElement, DateTime, delete, exists, insert, literal, select
 from sqlalchemy.orm import Session
 
 from noeira_tui.service.config import ServiceConfig
@@ -31,8 +31,10 @@ def doom_uploads(
 ) -> None:
     """Note what registrations that are about to be removed with their row may have stored, or store yet."""
     since = literal(now() + upload_grace(config), DateTime(timezone=True))
+    # One that a former version published where it was uploaded may be noted already.
+    noted = exists().where(DoomedObject.object_key == table.object_key)
     session.execute(
-        insert(DoomedObject).from_select(["object_key", "since"], select(table.object_key, since).where(of)),
+        insert(DoomedObject).from_select(["object_key", "since"], select(table.object_key, since).where(of, ~noted)),
         execution_options={"synchronize_session": False},
     )
 

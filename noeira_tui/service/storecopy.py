@@ -6,7 +6,6 @@ A store may answer a request for a copy only when it is done, so that a part mus
 from __future__ import annotations
 
 import html
-import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -15,12 +14,12 @@ from urllib.parse import urlsplit
 from noeira_tui.core.presigned import MAX_SINGLE_PUT_BYTES
 from noeira_tui.service.presign import object_url
 from noeira_tui.service.storehttp import TIMEOUT_S, Answer
+from noeira_tui.service.storeparts import forget_parts
 from noeira_tui.service.storerefusal import StoreError
 
 if TYPE_CHECKING:
     from noeira_tui.service.store import ObjectStore
 
-_log = logging.getLogger("noeira_tui.service")
 WHOLE_UP_TO_BYTES = 256 * 1024**2
 _PART_BYTES = 64 * 1024**2
 _MOST_PARTS = 10_000
@@ -71,6 +70,49 @@ def _copy_whole(store: ObjectStore, source: dict[str, str], target: str, size_by
     store.digests_copies = False
 
 
+class _Parts:
+    """One copy by parts, which several threads make."""
+
+    def __init__(
+        self, store: ObjectStore, source: dict[str, str], target: str, upload: dict[str, str], size_bytes: int
+    ) -> None:
+        self._store, self._target = store, target
+        self._source, self._upload = source, upload
+        self._size_bytes = size_bytes
+        self._part_bytes = max(_PART_BYTES, -(-size_bytes // _MOST_PARTS))
+        self._failed = False
+        self.count = -(-size_bytes // self._part_bytes)
+
+    def copy(self, number: int) -> bytes:
+        """The tag of a part. Raises StoreError, _UnknownError."""
+        if self._failed:
+            # What is told is why the first one did.
+            return b""
+        try:
+            return self._copied(number)
+        except (StoreError, _UnknownError):
+            self._failed = True
+            raise
+
+    def _copied(self, number: int) -> bytes:
+        begin = (number - 1) * self._part_bytes
+        reach = f"bytes={begin}-{min(begin + self._part_bytes, self._size_bytes) - 1}"
+        answer = self._store.call(
+            "PUT",
+            self._target,
+            extra={**self._source, "x-amz-copy-source-range": reach},
+            query={**self._upload, "partNumber": str(number)},
+            timeout_s=_PATIENCE_S,
+        )
+        if answer.status in _NOT_UNDERSTOOD:
+            raise _UnknownError(answer)
+        _check(self._store, "copy of a part", answer)
+        etag = _ETAG.search(answer.body)
+        if etag is None:
+            raise self._store.refused("copy of a part", answer)
+        return etag[1]
+
+
 def _copy_by_parts(store: ObjectStore, source: dict[str, str], target: str, size_bytes: int) -> Answer | None:
     """What a store answers that does not know how; None when it is done."""
     begun = store.call("POST", target, query={"uploads": ""})
@@ -80,25 +122,11 @@ def _copy_by_parts(store: ObjectStore, source: dict[str, str], target: str, size
     if begun.status != 200 or found is None:
         raise store.refused("beginning a copy", begun)
     upload = {"uploadId": html.unescape(found[1].decode())}
-    part_bytes = max(_PART_BYTES, -(-size_bytes // _MOST_PARTS))
-
-    def copied(number: int) -> bytes:
-        begin = (number - 1) * part_bytes
-        reach = f"bytes={begin}-{min(begin + part_bytes, size_bytes) - 1}"
-        extra = {**source, "x-amz-copy-source-range": reach}
-        query = {**upload, "partNumber": str(number)}
-        answer = store.call("PUT", target, extra=extra, query=query, timeout_s=_PATIENCE_S)
-        if answer.status in _NOT_UNDERSTOOD:
-            raise _UnknownError(answer)
-        _check(store, "copy of a part", answer)
-        etag = _ETAG.search(answer.body)
-        return etag[1] if etag is not None else b""
-
+    parts = _Parts(store, source, target, upload, size_bytes)
     is_done = False
     try:
         with ThreadPoolExecutor(_COPIERS, "copy") as pool:
-            parts = enumerate(pool.map(copied, range(1, -(-size_bytes // part_bytes) + 1)), 1)
-            listed = b"".join(_PART % part for part in parts)
+            listed = b"".join(_PART % part for part in enumerate(pool.map(parts.copy, range(1, parts.count + 1)), 1))
         told = b"<CompleteMultipartUpload>%s</CompleteMultipartUpload>" % listed
         ended = store.call("POST", target, query=upload, data=told, timeout_s=_PATIENCE_S)
         _check(store, "ending a copy", ended)
@@ -109,16 +137,6 @@ def _copy_by_parts(store: ObjectStore, source: dict[str, str], target: str, size
         if not is_done:
             forget_parts(store, target, upload["uploadId"])
     return None
-
-
-def forget_parts(store: ObjectStore, key: str, upload_id: str) -> None:
-    """Let go of the parts of an object that is not to be: they are in no list of objects, and cost room."""
-    try:
-        answer = store.call("DELETE", key, query={"uploadId": upload_id})
-        if answer.status not in {200, 204, 404}:
-            raise store.refused("removing parts", answer)
-    except StoreError as err:
-        _log.warning("the parts of %s are left behind: %s", key, err)
 
 
 def _check(store: ObjectStore, what: str, answer: Answer) -> None:

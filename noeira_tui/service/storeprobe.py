@@ -1,6 +1,7 @@
-"""Whether an outside store lets whoever has an upload URL copy any object whose name they know.
+"""An outside store tried out at the start: whether it does what a push needs, and nothing that nobody should do.
 
-The header that asks for a copy is not covered by a plain presigned signature. AWS and the embedded store refuse headers
+A push needs a copy inside the store. And whoever has an upload URL should not copy any object whose name they know: the
+header that asks for a copy is not covered by a plain presigned signature. AWS and the embedded store refuse headers
 that were not signed; MinIO does not. It matters where several accounts share a bucket.
 """
 
@@ -11,24 +12,30 @@ import logging
 from urllib.parse import urlsplit
 
 from noeira_tui.service.store import ObjectStore, fresh_object_key
+from noeira_tui.service.storecopy import copy_inside
 from noeira_tui.service.storehttp import connect
 from noeira_tui.service.storerefusal import StoreError
 
 _log = logging.getLogger("noeira_tui.service")
 _URL_LIVES_S = 60
+_PROBE = b"probe"
 
 
-def warn_of_copies(store: ObjectStore) -> bool:
-    """Try it with two small objects, and tell the log when it works. A store that fails is not judged."""
-    source, target = fresh_object_key(), fresh_object_key()
+def try_out(store: ObjectStore) -> bool:
+    """Try it with small objects, and tell the log what is wrong; whether upload URLs copy objects.
+
+    A store that fails may still be read from, and does what is needed as soon as somebody mends its rules.
+    """
+    source, target, settled = fresh_object_key(), fresh_object_key(), fresh_object_key()
     try:
-        store.write(source, b"probe")
+        store.write(source, _PROBE)
+        copy_inside(store, source, settled, len(_PROBE))
         copies = _copies(store, source, target)
     except (StoreError, OSError, http.client.HTTPException) as err:
-        _log.warning("whether upload URLs of the object store copy objects could not be tried: %s", err)
+        _log.error("the object store does not do what pushes need: %s", err)
         return False
     finally:
-        store.discard([source, target])
+        store.discard([source, target, settled])
     if copies:
         _log.warning(
             "this object store lets whoever has an upload URL copy any object whose name they know: where accounts "

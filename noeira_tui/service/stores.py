@@ -14,7 +14,7 @@ from noeira_tui.service.objectstore import EmbeddedStore
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.sockets import http_address
 from noeira_tui.service.store import ObjectStore
-from noeira_tui.service.storeprobe import warn_of_copies
+from noeira_tui.service.storeprobe import try_out
 from noeira_tui.service.storerefusal import StoreError
 
 
@@ -34,7 +34,7 @@ def running_store(
                 store.make_bucket()
             except StoreError as err:
                 raise ConfigError(err.message, title="Object store", hint=err.hint) from err
-            warn_of_copies(store)
+            try_out(store)
             yield None, store
         finally:
             store.close()

@@ -19,6 +19,8 @@ from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.database import Database
 from noeira_tui.service.doomed import doom, ripe, spare, upload_grace
 from noeira_tui.service.store import ObjectStore
+from noeira_tui.service.storeparts import forget_unfinished
+from noeira_tui.service.storerefusal import StoreError
 from noeira_tui.service.tables import (
     Blob,
     Dataset,
@@ -67,10 +69,11 @@ class Sweeper:
     def _sweep(self, now: datetime) -> Swept:
         self._mark(now)
         blobs, uploads = self._remove_blobs(now), self._remove_uploads(now)
-        self._remove_doomed(now)
         with self._database.write() as session:
             audit.forget(session, self._audit_days, now)
-        return Swept(blobs, uploads, self._remove_strays(now))
+        strays = self._remove_strays(now)
+        self._remove_doomed(now)
+        return Swept(blobs, uploads, strays)
 
     def _mark(self, now: datetime) -> None:
         for lot in self._lots(select(Blob.pk).where(Blob.unnamed_since.is_(None), ~_named())):
@@ -109,15 +112,27 @@ class Sweeper:
         """Remove from the store what lost its row, now or in a sweep that was killed or refused by the store."""
         with self._database.read() as session:
             doomed = ripe(session, now)
+        if doomed:
+            forget_unfinished(self._store, frozenset(doomed))
+        refused: StoreError | None = None
         for start in range(0, len(doomed), _LOT):
             gone = []
-            try:
-                for key in doomed[start : start + _LOT]:
+            for key in doomed[start : start + _LOT]:
+                try:
                     self._store.delete(key)
-                    gone.append(key)
-            finally:
-                with self._database.write() as session:
-                    spare(session, gone)
+                except StoreError as err:
+                    refused = err
+                    if err.retryable:
+                        break
+                    # This one is kept by a rule of the bucket: that must not keep the others.
+                    continue
+                gone.append(key)
+            with self._database.write() as session:
+                spare(session, gone)
+            if refused is not None and refused.retryable:
+                break
+        if refused is not None:
+            raise refused
 
     def _remove_strays(self, now: datetime) -> int:
         """Objects of the embedded store that lost their row to a kill between two steps."""

@@ -15,7 +15,7 @@ from noeira_tui.core.errors import ConfigError
 from noeira_tui.service.config import ServiceConfig
 from noeira_tui.service.presign import object_url
 from noeira_tui.service.store import ObjectStore
-from noeira_tui.service.storeprobe import warn_of_copies
+from noeira_tui.service.storeprobe import try_out
 from noeira_tui.service.storerefusal import StoreError
 from tests.support.service_client import Caller
 from tests.support.service_fixture import OutsideStore, RunningService, running_service
@@ -89,11 +89,11 @@ def test_a_store_whose_upload_urls_copy_objects_is_told_from_one_whose_do_not(
 ) -> None:
     outside = OutsideStore(minio.endpoint, KEYS, bucket="probed")
     with running_service(tmp_path, outside=outside) as service:
-        assert warn_of_copies(service.store)
+        assert try_out(service.store)
         assert "copy any object" in caplog.text
         until(lambda: service.stored() == {}, "the probe leaves nothing")
     caplog.clear()
-    assert not warn_of_copies(catalog.store)
+    assert not try_out(catalog.store)
     assert caplog.text == ""
 
 
@@ -104,8 +104,8 @@ def test_a_store_that_fails_while_it_is_tried_is_not_judged(
         raise StoreError("gone")
 
     monkeypatch.setattr(ObjectStore, "write", gone)
-    assert not warn_of_copies(catalog.store)
-    assert "could not be tried" in caplog.text
+    assert not try_out(catalog.store)
+    assert "does not do what pushes need: Object store: gone" in caplog.text
 
 
 def test_the_embedded_store_has_one_style() -> None:

@@ -19,6 +19,7 @@ from noeira_tui.service.config import StoreKeys
 from noeira_tui.service.contents import Contents
 from noeira_tui.service.reserving import ReservedKeys
 from noeira_tui.service.store import ObjectStore
+from noeira_tui.service.storerefusal import StoreError
 from noeira_tui.service.sweeper import Sweeper
 from noeira_tui.service.tables import Blob, DoomedObject
 from tests.recordings.mirrors import new_box, new_project, on_service, tree
@@ -231,6 +232,30 @@ def test_what_a_removed_dataset_or_recording_had_uploaded_goes(
     assert len(plain.objects) == 3
     sweeper.sweep(days(8))
     assert list(plain.objects.values()) == [b"runs"]
+
+
+def test_an_object_that_a_rule_of_the_bucket_keeps_does_not_keep_the_others(
+    service: RunningService, call: Caller, plain: PlainStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two", "three"):
+        put(call.register(name)["upload_url"], name.encode())
+        call.delete(f"/datasets/{name}-v1")
+    kept = min(plain.objects)
+    delete = ObjectStore.delete
+
+    def refusing(store: ObjectStore, key: str) -> None:
+        if kept.endswith(key):
+            raise StoreError("A rule keeps it.", retryable=False)
+        delete(store, key)
+
+    monkeypatch.setattr(ObjectStore, "delete", refusing)
+    sweeper = Sweeper(service.config, service.database, service.store)
+    with pytest.raises(StoreError, match="A rule keeps it"):
+        sweeper.sweep(days(8))
+    assert list(plain.objects) == [kept]
+    monkeypatch.setattr(ObjectStore, "delete", delete)
+    sweeper.sweep(days(8))
+    assert not plain.objects
 
 
 def test_keys_are_noted_in_growing_lots(service: RunningService) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import secrets
 import socket
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from noeira_tui.service import storecopy
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.storehttp import Answer
+from noeira_tui.service.storeparts import forget_unfinished
 from noeira_tui.service.storerefusal import StoreError
 from tests.support.plain_store import running_plain_store
 from tests.support.service_minio import KEYS, Minio
@@ -105,7 +107,7 @@ def test_no_part_is_begun_after_one_that_failed(moto: str, monkeypatch: pytest.M
     monkeypatch.setattr(store, "call", failing)
     with pytest.raises(StoreError, match=r"copy of a part .* 200 \(InternalError: Try again\.\)") as raised:
         storecopy.copy_inside(store, "source", "never", 200 * 2**20)
-    assert raised.value.retryable and len(parts) < 5
+    assert raised.value.retryable and len(parts) == 1
     assert b"<Upload>" not in call("GET", "", query={"uploads": ""}).body
     store.close()
 
@@ -128,6 +130,48 @@ def test_a_copy_by_parts_that_fails_leaves_no_parts(moto: str) -> None:
     assert not client.list_multipart_uploads(Bucket="copies").get("Uploads")
     assert store.head("copy-of-it") is None
     store.close()
+
+
+def test_parts_of_what_is_not_to_be_are_removed_and_nobody_elses(moto: str) -> None:
+    """What a service that was killed in the middle of a copy leaves."""
+    store = ObjectStore(moto, "unfinished", SIGNER)
+    store.make_bucket()
+    keys = [*(secrets.token_hex(20) for _ in range(5)), "films/a&b.mp4"]
+    for key in keys:
+        assert store.call("POST", key, query={"uploads": ""}).status == 200
+    forget_unfinished(store, frozenset(keys[:4]))
+    left = store.call("GET", "", query={"uploads": ""}).body.decode()
+    assert re.findall(r"<Key>(.*?)</Key>", left) == sorted([keys[4], "films/a&amp;b.mp4"])
+    forget_unfinished(store, frozenset(keys))
+    assert "<Key>" not in store.call("GET", "", query={"uploads": ""}).body.decode()
+    store.close()
+
+
+def test_a_store_that_lists_no_parts_is_left_alone() -> None:
+    with running_plain_store() as plain:
+        plain.objects["copies/key"] = b"data"
+        forget_unfinished(ObjectStore(plain.endpoint, "copies", SIGNER), {"key"})
+        assert plain.objects == {"copies/key": b"data"} and "DELETE" not in plain.asked
+
+
+def test_parts_are_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {
+        "": "<IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"
+        "<Upload><Key>a</Key><UploadId>1</UploadId></Upload>",
+        "a": "<IsTruncated>false</IsTruncated><Upload>\n<Key>b</Key><UploadId>2&amp;3</UploadId></Upload>",
+    }
+    removed = []
+
+    def call(method: str, key: str, *, query: dict[str, str]) -> Answer:
+        if method == "DELETE":
+            removed.append((key, query["uploadId"]))
+            return Answer(204, {}, b"")
+        return Answer(200, {}, pages[query.get("key-marker", "")].encode())
+
+    store = ObjectStore("http://127.0.0.1:1", "copies", SIGNER)
+    monkeypatch.setattr(store, "call", call)
+    forget_unfinished(store, {"a", "b"})
+    assert removed == [("a", "1"), ("b", "2&3")]
 
 
 def test_closing_ends_what_a_store_would_never_answer() -> None:

@@ -14,6 +14,7 @@ from noeira_tui.service.storerefusal import StoreError
 from noeira_tui.service.sweeper import Sweeper, Swept
 from tests.support.service_client import Caller, anyone, facts, fetch, put
 from tests.support.service_fixture import RunningService, running_service
+from tests.support.service_process import until
 
 NOTHING = Swept(0, 0, 0)
 REC = "/projects/p/datasets/d"
@@ -60,6 +61,7 @@ def test_what_rows_name_stays_for_ever(call: Caller, service: RunningService, sw
     kv = {"path": "project.kv", **facts(b"four"), "base_sha256": None}
     put(call.post("/projects/p/files/presign", json=kv).json()["upload_url"], b"four")
     assert call.post("/projects/p/files/complete", json=kv).status_code == 200
+    until(lambda: len(objects(service)) == 5, "the uploads are removed")
     before = objects(service)
     sweep_for_weeks(sweeper)
     assert objects(service) == before
