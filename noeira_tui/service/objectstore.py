@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from noeira_tui.core.errors import StateError
-from noeira_tui.service.config import ServiceConfig, StoreKeys
+from noeira_tui.service.config import ENVIRONMENT_PREFIX, ServiceConfig, StoreKeys
 from noeira_tui.service.datafolder import DataFolder
 from noeira_tui.service.folderstore import FolderStore
 from noeira_tui.service.presign import Signer
@@ -76,7 +76,7 @@ class EmbeddedStore:
             if known
             else StoreKeys(f"noeira{secrets.token_hex(7)}", secrets.token_urlsafe(30))
         )
-        self._listening = listen(self._config.host, self._ports(port))
+        self._listening = listen(self._config.host, self._ports(port), f"{ENVIRONMENT_PREFIX}STORE_PORT")
         self.port = port_of(self._listening)
         if not known or port != self.port:
             self._folder.write_json(

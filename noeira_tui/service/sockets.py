@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from noeira_tui.core.errors import ConfigError
 
 
-def listen(host: str, ports: Sequence[int]) -> socket.socket:
-    """A listening socket on the first of `ports` that is free; 0 takes any. Raises ConfigError naming host and port."""
+def listen(host: str, ports: Sequence[int], setting: str = "--port") -> socket.socket:
+    """A listening socket on the first of `ports` that is free; 0 takes any.
+
+    Raises ConfigError naming host and port, and `setting` as what chooses another one.
+    """
     failed: OSError | None = None
     for port in ports:
         try:
@@ -22,11 +25,11 @@ def listen(host: str, ports: Sequence[int]) -> socket.socket:
         raise ConfigError(
             f"Port {port} on {host} is in use.",
             title="Port in use",
-            hint="Stop what listens there, or choose another one with --port (0 takes a free one).",
+            hint=f"Stop what listens there, or choose another one with {setting} (0 takes a free one).",
         ) from failed
     raise ConfigError(
         f"Cannot listen on {host}, port {port}: {(failed and failed.strerror) or failed}.",
-        hint="Check --host and --port.",
+        hint=f"Check --host and {setting}.",
     ) from failed
 
 

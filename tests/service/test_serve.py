@@ -150,6 +150,13 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     DataFolder(tmp_path).lock()
 
 
+def test_a_stores_port_in_use_is_named_with_its_own_setting(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(ConfigError, match="is in use") as caught:
+            serve(ServiceConfig(tmp_path, port=0, store_port=taken.getsockname()[1]), lambda ready: None)
+    assert "NOEIRA_SERVICE_STORE_PORT" in caught.value.hint
+
+
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written") as caught:
