@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from noeira_tui.core.states import State
+from noeira_tui.overview.picture import ProjectView
 from noeira_tui.tui.glyphs import ASCII
 from noeira_tui.tui.rows import Place
 from tests.tui.driving import NARROW, driving
-from tests.tui.fake_box import FakeBox, sample_jobs
+from tests.tui.fake_box import FakeBox, overview, recording, sample_jobs
 
 
 def busy() -> FakeBox:
@@ -35,6 +37,20 @@ async def test_narrow_shows_one_pane_and_names_the_others() -> None:
         assert "✗ missing" in app.screen_text()
         await app.press("4")
         assert "libero@v1" in app.screen_text(), "the last pane stays in sight behind the jobs"
+
+
+async def test_an_empty_catalog_does_not_hide_what_is_here() -> None:
+    picture = overview(
+        projects=(ProjectView("lab", True, False, recordings=(recording("lab", "arm", State.LOCAL, 7),)),)
+    )
+    async with driving(FakeBox(picture=picture), size=NARROW) as app:
+        await app.until(lambda: "arm" in app.screen_text())
+        assert app.main.place is Place.PROJECTS
+        await app.press("2")
+        looks = len(app.asked("look"))
+        app.main.look_again()
+        await app.until(lambda: len(app.asked("look")) > looks)
+        assert app.main.place is Place.CATALOG, "only the first look moves the keyboard"
 
 
 async def test_very_narrow_shows_one_list_with_headings() -> None:

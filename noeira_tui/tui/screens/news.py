@@ -23,7 +23,7 @@ class News:
 
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
-        self._seen_whole = False
+        self._seen_whole = self._has_begun = False
         self._told_replaced = False
 
     def expect_first(self) -> None:
@@ -53,8 +53,18 @@ class News:
             # What the service said may have brought other trouble to the top.
             for place in PANES:
                 screen.pane(place).list.begin_at_top()
+            if not self._has_begun:
+                self._begin_where_something_is()
+            self._has_begun = True
         # What was said before stands until the box is heard again.
         screen.verdicts.ask(anew=True)
+
+    def _begin_where_something_is(self) -> None:
+        """Without a service the catalog is empty, and what is on this box would be behind another tab."""
+        screen = self._screen
+        filled = [place for place in PANES if screen.board.all_rows(place)]
+        if screen.place in PANES and filled and screen.place not in filled:
+            screen.go_to(filled[0])
 
     def look_failed(self, message: LookFailed) -> None:
         """A look could not be made."""
