@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ _READERS = 4
 _LONG_READERS = 2
 _WAITING_AT_ONCE = 16
 _SMALL_BYTES = 1024**2
+_ASKING_AT_ONCE = 16
+_SLOW_S = 5.0
 _KEPT_S = 3600.0
 
 
@@ -71,6 +74,7 @@ class Comparisons:
         self._waiting = threading.BoundedSemaphore(_WAITING_AT_ONCE)
         self._lock = threading.Lock()
         self._running: dict[tuple[str, Contents], _Comparison] = {}
+        self._asked: dict[object, float] = {}
         self._closed: Future[None] = Future()
 
     def deadline(self) -> float:
@@ -110,15 +114,34 @@ class Comparisons:
             self._forget_old()
             running = self._running.get((object_key, contents))
         if running is None:
-            stored = self._store.head(object_key)
-            if stored is None or stored.size_bytes != contents.size_bytes:
-                return _Settled(object_key, stored)
-            if time.monotonic() > deadline:
-                raise StillComparingError
-            if stored.size_bytes <= _SMALL_BYTES:
-                return self._settle(object_key, contents)
+            with self._asking():
+                stored = self._store.head(object_key)
+                if stored is None or stored.size_bytes != contents.size_bytes:
+                    return _Settled(object_key, stored)
+                if time.monotonic() > deadline:
+                    raise StillComparingError
+                if stored.size_bytes <= _SMALL_BYTES:
+                    return self._settle(object_key, contents)
             running = self._begin(object_key, contents)
         return self._wait(object_key, contents, running, deadline)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """A place among the requests that wait for the store's own answers.
+
+        A store that hangs would otherwise hold every thread there is, and with them all that needs no store.
+        """
+        moment, mine = time.monotonic(), object()
+        with self._lock:
+            oldest = next(iter(self._asked.values()), moment)
+            if len(self._asked) >= _ASKING_AT_ONCE and moment - oldest > _SLOW_S:
+                raise StillComparingError("The object store is slow to answer: complete it again")
+            self._asked[mine] = moment
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._asked[mine]
 
     def _settle(self, object_key: str, contents: Contents) -> _Settled:
         """Put an upload where nobody can replace it, and look at it there: what is looked at is what is published."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from noeira_tui import RemoteCatalog
 from noeira_tui.core.errors import RefusedError
 from noeira_tui.core.settings import Settings
 from noeira_tui.recordings.push import push
+from noeira_tui.service import comparing
 from noeira_tui.service.comparing import Comparisons
 from noeira_tui.service.config import StoreKeys
 from noeira_tui.service.contents import Contents
@@ -191,6 +194,38 @@ def test_a_copy_that_is_refused_for_a_missing_source_which_is_there_is_no_answer
     plain.copy_answers = [(404, b"<Error><Code>NoSuchKey</Code></Error>")]
     assert call.complete("walker-v1", b"data").headers["Retry-After"] == "1"
     assert call.complete("walker-v1", b"data").status_code == 200
+
+
+def test_a_store_that_hangs_leaves_threads_for_what_needs_no_store(
+    service: RunningService, call: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing, "_SLOW_S", 0.0)
+    go_on, settle = threading.Event(), ObjectStore.settle
+    hanging: list[str] = []
+
+    def hangs(store: ObjectStore, key: str, target: str, size_bytes: int) -> bool:
+        hanging.append(key)
+        assert go_on.wait(30)
+        return settle(store, key, target, size_bytes)
+
+    monkeypatch.setattr(ObjectStore, "settle", hangs)
+    names = [f"walker{number}" for number in range(60)]
+    for name in names:
+        put(call.register(name)["upload_url"], name.encode())
+
+    def complete(name: str) -> int:
+        with Caller(service.url, service.key) as other:
+            return other.complete(f"{name}-v1", name.encode()).status_code
+
+    with ThreadPoolExecutor(60) as pool:
+        first = [pool.submit(complete, name) for name in names[:30]]
+        until(lambda: len(hanging) == 16, "the store hangs")
+        later = [pool.submit(complete, name) for name in names[30:]]
+        assert {one.result(10) for one in later} == {503}
+        assert len(call.get("/datasets").json()) == 60
+        go_on.set()
+        assert [one.result(30) for one in first].count(200) == 16
+    assert {complete(name) for name in names} == {200}
 
 
 def test_a_kill_before_publishing_leaves_no_copy_for_ever(
