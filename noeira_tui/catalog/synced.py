@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from noeira_tui.core.errors import StateError
-from noeira_tui.core.statedb import StateDb, or_without
+from noeira_tui.core.statedb import StateDb, or_without, storable
 from noeira_tui.transfer.facts import FileStamp
 
 _SCHEMA = """
@@ -70,7 +70,8 @@ class SyncedFiles:
         warn: Callable[[StateError], None] | None = None,
     ) -> None:
         self._db = db
-        self._key = (service_url, project, dataset, str(folder).encode("utf-8", "surrogateescape").decode("latin-1"))
+        where = str(folder).encode("utf-8", "surrogateescape").decode("latin-1")
+        self._key = (service_url, storable(project), storable(dataset), where)
         self._warn = warn
         self._files: dict[str, SyncedFile] | None = None
         self._offers: dict[str, set[str]] = {}

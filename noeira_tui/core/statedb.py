@@ -104,3 +104,8 @@ def or_without(action: Callable[[], _T], fallback: _T, warn: Callable[[StateErro
         if warn is not None:
             warn(err)
         return fallback
+
+
+def storable(text: str) -> str:
+    """A name as SQLite takes it: bytes that are not UTF-8 come from the file system as lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from noeira_tui.core.errors import JobError
+from noeira_tui.core.errors import JobError, StateError
 from noeira_tui.core.owner import FOREIGN_HEARTBEAT_S, ProcessOwner
 from noeira_tui.core.progress import ProgressSnapshot
-from noeira_tui.core.statedb import StateDb
+from noeira_tui.core.statedb import StateDb, storable
 from noeira_tui.jobs.records import LIVE, JobFailure, JobRecord, JobSpec, JobState, Request
 from noeira_tui.jobs.rows import owner_json, owner_of, record_of, request_of
 
@@ -59,7 +59,7 @@ class JobStore:
         return self.folder / f"{job_id}.log"
 
     def create(self, spec: JobSpec, *, owner: ProcessOwner | None = None) -> JobRecord:
-        """A new row, queued; with an `owner`, running at once (a command in the foreground)."""
+        """A new row, queued; with an `owner`, running at once (a command in the foreground). Raises StateError."""
         now = self._clock()
         state = JobState.QUEUED if owner is None else JobState.RUNNING
         with self._db.transaction(_SCHEMA) as connection:
@@ -68,14 +68,14 @@ class JobStore:
                 " state, created_at, started_at, heartbeat_at, owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     spec.kind,
-                    spec.title,
-                    spec.target,
+                    storable(spec.title),
+                    storable(spec.target),
                     spec.params,
-                    str(spec.root),
-                    None if spec.env_file is None else str(spec.env_file),
-                    str(spec.cwd),
+                    _place(spec.root),
+                    None if spec.env_file is None else _place(spec.env_file),
+                    _place(spec.cwd),
                     spec.service_url,
-                    spec.folder,
+                    storable(spec.folder),
                     spec.takes_slot,
                     state,
                     now,
@@ -370,3 +370,14 @@ def _is_gone(row: sqlite3.Row, now: float) -> bool:
     owner = owner_of(row["owner"])
     age_s = now - (row["heartbeat_at"] or row["created_at"])
     return owner.is_gone(age_s) if owner is not None else bool(abs(age_s) > FOREIGN_HEARTBEAT_S)
+
+
+def _place(path: Path) -> str:
+    """Where a job's process reads its settings: a name that the table cannot keep would lead elsewhere."""
+    text = str(path)
+    if storable(text) != text:
+        raise StateError(
+            f"Work below {storable(text)} cannot be recorded as a job: the name of the folder is not UTF-8.",
+            hint="Rename the folder.",
+        )
+    return text

@@ -45,6 +45,16 @@ def test_a_new_job_waits_and_remembers_what_it_is(store: JobStore, spec: JobSpec
     assert store.list() == (record,)
 
 
+def test_a_name_that_is_not_utf8_is_kept_as_one_reads_it_and_such_a_place_is_refused(
+    store: JobStore, spec: JobSpec
+) -> None:
+    record = store.create(replace(spec, title="ingest \udcff", target="lab/\udcff"))
+    assert (record.spec.title, record.spec.target) == (r"ingest \udcff", r"lab/\udcff")
+    with pytest.raises(StateError, match="not UTF-8"):
+        store.create(replace(spec, root=Path("/data/\udcff")))
+    assert len(store.list()) == 1
+
+
 @pytest.mark.parametrize("number", [0, -1, 7, 2**63, 10**30])
 def test_a_number_that_no_job_has_is_told(store: JobStore, number: int) -> None:
     for asked in (

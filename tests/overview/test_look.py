@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -538,6 +539,20 @@ def test_broken_declarations_are_shown_where_they_are(load: Load) -> None:
     assert [project.project for project in seen.projects] == ["tower"]
     assert "line 1" in seen.projects[0].problem
     assert {pack.state for pack in seen.packs} <= {State.INVALID}
+
+
+def test_names_that_are_not_utf8_keep_nothing_from_being_seen(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load()
+    made = make_recording(settings.projects_dir)
+    for odd in (os.fsdecode(b"\xff"), "[/", "new\nline"):
+        folder = settings.projects_dir / odd
+        shutil.copytree(made, folder / "datasets" / odd)
+        put(folder / "project.kv", b"dataset=\xff\xfe\n")
+    seen = look(settings)
+    assert len(seen.projects) == 4
+    assert {view.dataset for project in seen.projects for view in project.recordings if view.here} >= {"[/", "\udcff"}
+    assert not seen.safe_to_destroy
+    assert look(settings).totals == seen.totals
 
 
 def test_folders_one_may_not_look_into_are_named_and_the_box_is_not_safe() -> None:
