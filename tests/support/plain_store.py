@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +16,8 @@ class PlainStore:
 
     `cut_answers` is how many GETs break off in the middle, `short_puts` how many PUTs are answered 200 with half of the
     bytes kept. With `refuses_wishes` a copy that is to tell the digest is answered 501. `copy_answers` are statuses and
-    bodies of the next copies, none of which is made. It knows no multipart uploads.
+    bodies of the next copies, none of which is made. `at_request` is told what is asked before it is done. It knows no
+    multipart uploads.
     """
 
     port: int = 0
@@ -26,6 +27,12 @@ class PlainStore:
     short_puts: int = 0
     refuses_wishes: bool = False
     copy_answers: list[tuple[int, bytes]] = field(default_factory=list)
+    at_request: Callable[[str], None] | None = None
+
+    def note(self, what: str) -> None:
+        self.asked.append(what)
+        if self.at_request is not None:
+            self.at_request(what)
 
     @property
     def endpoint(self) -> str:
@@ -47,7 +54,7 @@ def running_plain_store() -> Iterator[PlainStore]:
             self._get()
 
         def _get(self) -> None:
-            store.asked.append(self.command)
+            store.note(self.command)
             data = store.objects.get(self._key)
             if "/" not in self._key:
                 data = b""
@@ -64,7 +71,7 @@ def running_plain_store() -> Iterator[PlainStore]:
         def do_PUT(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             source = self.headers.get("x-amz-copy-source")
-            store.asked.append("PUT" if source is None else "COPY")
+            store.note("PUT" if source is None else "COPY")
             if source is not None:
                 if store.refuses_wishes and "x-amz-checksum-algorithm" in self.headers:
                     self._done(501)
@@ -86,7 +93,7 @@ def running_plain_store() -> Iterator[PlainStore]:
             self._done(501)
 
         def do_DELETE(self) -> None:
-            store.asked.append("DELETE")
+            store.note("DELETE")
             store.objects.pop(self._key, None)
             self._done(204)
 
