@@ -21,7 +21,7 @@ from noeira_tui.tui.actions import key_of
 from noeira_tui.tui.board import Board
 from noeira_tui.tui.glyphs import Glyphs, glyphs_for
 from noeira_tui.tui.ports import BoxLike
-from noeira_tui.tui.screens.main import LIST_BELOW, TABS_BELOW, WIDE_FROM, MainScreen
+from noeira_tui.tui.screens.main import LIST_BELOW, ROOMY_FROM, TABS_BELOW, WIDE_FROM, MainScreen
 from noeira_tui.tui.screens.painter import SHORT_FROM, TALL_FROM
 from noeira_tui.tui.styles import style_sheet
 from noeira_tui.tui.terminal import draw_on_the_terminal, has_mouse, kept_terminal
@@ -42,7 +42,13 @@ class NoeiraApp(App[None]):
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [style_sheet("app.tcss"), style_sheet("main.tcss")]
     # Textual declares these with an odd type that a ClassVar cannot override.
-    HORIZONTAL_BREAKPOINTS = [(0, "-list"), (LIST_BELOW, "-tabs"), (TABS_BELOW, "-panes"), (WIDE_FROM, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-list"),
+        (LIST_BELOW, "-tabs"),
+        (TABS_BELOW, "-panes"),
+        (ROOMY_FROM, "-roomy"),
+        (WIDE_FROM, "-wide"),
+    ]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SHORT_FROM, "-short"), (TALL_FROM, "-tall")]  # noqa: RUF012
     TITLE = "noeira"
     ENABLE_COMMAND_PALETTE = False

@@ -11,6 +11,12 @@ def size(size_bytes: float | None, glyphs: Glyphs) -> str:
     return glyphs.none if size_bytes is None else show_size(max(0, size_bytes))
 
 
+def brief_size(size_bytes: float | None, glyphs: Glyphs) -> str:
+    """The same in as few cells as it can be read in, as `ls -h` writes it: `992M`, `2.1G`, `0B`."""
+    number, _, unit = size(size_bytes, glyphs).partition(" ")
+    return number + (unit if unit == "B" else unit.removesuffix("B"))
+
+
 def of_total(done: int, total: int, glyphs: Glyphs) -> str:
     """`27.4 / 40.2 GB`: the unit once where both share it; no total that was not known."""
     if total < done or not total:

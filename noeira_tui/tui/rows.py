@@ -54,18 +54,25 @@ class Columns:
     name: int = 0
     amount: int = 0
     word: int = 0
+    brief: int = 0
 
     def within(self, other: Columns) -> bool:
         """Whether everything of these widths fits into the others."""
-        return self.name <= other.name and self.amount <= other.amount and self.word <= other.word
+        return (
+            self.name <= other.name
+            and self.amount <= other.amount
+            and self.word <= other.word
+            and self.brief <= other.brief
+        )
 
 
 @dataclass(frozen=True)
 class Row:
     """One line of a list. `key` stays the same as long as the thing does; texts are clean already.
 
-    `aside` is dimmed beside the state: the last known state of something that could not be asked. `note` follows where
-    there is room: why, in a few words. `fold` is None for what has nothing below it, else whether that is hidden.
+    `brief` is the amount in as few cells as it can be read in; empty where there is none. `aside` is dimmed beside the
+    state: the last known state of something that could not be asked. `note` follows where there is room: why, in a few
+    words. `fold` is None for what has nothing below it, else whether that is hidden.
     `haystack` is what a filter's words are looked for in, `size_bytes` what its comparisons look at. `moment` is a
     running job's speed.
     """
@@ -75,6 +82,7 @@ class Row:
     name: str
     subject: Subject
     amount: str = ""
+    brief: str = ""
     state: State | None = None
     symbol: str = ""
     word: str = ""
@@ -106,9 +114,9 @@ class Row:
         return self.depth * 2
 
     @cached_property
-    def cells(self) -> tuple[int, int, int]:
-        """Cells that its name with its indent, its amount and its status take."""
-        return self.indent + cell_len(self.name), cell_len(self.amount), cell_len(self.status)
+    def cells(self) -> tuple[int, int, int, int]:
+        """Cells that its name with its indent, its amount, its status and its brief amount take."""
+        return self.indent + cell_len(self.name), cell_len(self.amount), cell_len(self.status), cell_len(self.brief)
 
     def measure(self) -> None:
         """Measure its cells now, beside the app: a list then only has to compare numbers."""
@@ -125,8 +133,18 @@ def columns_of(rows: Iterable[Row]) -> Columns:
     measured = [row.cells for row in rows if not row.is_heading]
     if not measured:
         return Columns()
-    names, amounts, words = zip(*measured, strict=True)
-    return Columns(min(max(names), MAX_NAME_CELLS), max(amounts), max(words))
+    names, amounts, words, briefs = zip(*measured, strict=True)
+    return Columns(min(max(names), MAX_NAME_CELLS), max(amounts), max(words), max(briefs))
+
+
+def _amount(row: Row, room: int, columns: Columns) -> tuple[str, int]:
+    """The amount and the cells of its column, as much as leaves room for the name."""
+    name = min(columns.name, MIN_NAME_CELLS)
+    if columns.amount and room - columns.amount - 2 >= name:
+        return row.amount, columns.amount + 2
+    if columns.brief and room - columns.brief - 1 >= name:
+        return row.brief, columns.brief + 1
+    return "", 0
 
 
 def paint_row(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
@@ -136,11 +154,9 @@ def paint_row(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
     has_fold = row.fold is not None or row.depth > 0
     lead = 2 if has_fold else 0
     room = width - lead
-    amount = columns.amount + 2 if columns.amount else 0
     word = columns.word + 3 if columns.word else 2
     # The state is told by symbol and word as long as there is any room; the amount is in the details as well.
-    if room - amount - word < min(columns.name, MIN_NAME_CELLS):
-        amount = 0
+    shown, amount = _amount(row, room - word, columns)
     if room - amount - word < min(columns.name, MIN_NAME_BESIDE_WORD):
         word = 2
     name_width = max(1, min(room - amount - word, columns.name))
@@ -151,7 +167,7 @@ def paint_row(row: Row, width: int, columns: Columns, glyphs: Glyphs) -> Line:
     own = " " * row.indent + row.name
     pieces.append((fit(own, name_width, glyphs), "strong" if row.fold is not None else ""))
     if amount:
-        pieces.append((row.amount.rjust(amount), "quiet"))
+        pieces.append((shown.rjust(amount), "quiet"))
     if row.symbol:
         pieces.append((f" {row.symbol}", row.look))
         if word > 2:

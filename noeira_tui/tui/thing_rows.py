@@ -180,15 +180,17 @@ def _dataset_note(view: DatasetView, glyphs: Glyphs) -> str:
 
 
 def _dataset_row(view: DatasetView, glyphs: Glyphs) -> Row:
+    size_bytes = view.size_bytes if view.size_bytes is not None else view.local_bytes
     return _with_state(
         Row(
             key=f"dataset:{view.id}",
             place=Place.CATALOG,
             name=clean(view.id, glyphs),
             subject=view,
-            amount=figures.size(view.size_bytes if view.size_bytes is not None else view.local_bytes, glyphs),
+            amount=figures.size(size_bytes, glyphs),
+            brief=figures.brief_size(size_bytes, glyphs),
             note=_dataset_note(view, glyphs),
-            size_bytes=view.size_bytes if view.size_bytes is not None else view.local_bytes,
+            size_bytes=size_bytes,
         ),
         view.state,
         view.last_state,
@@ -216,6 +218,7 @@ def _pack_row(pack: PackStatus, glyphs: Glyphs) -> Row:
             name=clean(f"{pack.pack}@{pack.version}" if pack.version else pack.pack, glyphs),
             subject=pack,
             amount=figures.size(pack.size_bytes, glyphs),
+            brief=figures.brief_size(pack.size_bytes, glyphs),
             note=_pack_note(pack, glyphs),
             haystack=clean(f"{pack.provider} {pack.dest}").lower(),
             size_bytes=pack.size_bytes,

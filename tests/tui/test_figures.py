@@ -20,6 +20,13 @@ def test_sizes_have_three_figures(size_bytes: int | None, shown: str) -> None:
     assert figures.size(size_bytes, SYMBOLS) == shown
 
 
+@pytest.mark.parametrize(
+    ("size_bytes", "shown"), [(None, "—"), (0, "0B"), (4_100, "4.1k"), (992_000_000, "992M"), (40_200_000_000, "40.2G")]
+)
+def test_sizes_in_few_cells(size_bytes: int | None, shown: str) -> None:
+    assert figures.brief_size(size_bytes, SYMBOLS) == shown
+
+
 def test_a_unit_shared_is_written_once() -> None:
     assert figures.of_total(27_400_000_000, 40_200_000_000, SYMBOLS) == "27.4 / 40.2 GB"
     assert figures.of_total(500_000, 40_200_000_000, SYMBOLS) == "500 kB / 40.2 GB"

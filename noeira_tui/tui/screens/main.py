@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 TABS_BELOW = 100
 LIST_BELOW = 60
 """Widths, in columns, below which the panes become tabs, and one list."""
+ROOMY_FROM = 120
+"""Where each pane has room for the sizes of its rows in full."""
 WIDE_FROM = 170
 """Where all three panes have room for what they say of a row."""
 AGES_EVERY_S = 1.0
