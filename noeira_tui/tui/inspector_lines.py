@@ -26,26 +26,28 @@ _SHORT_LABEL = 9
 def section_bar(counts: Mapping[Section, str], active: Section, width: int, glyphs: Glyphs) -> Line:
     """The names of all sections with their keys and counts, as far as they fit; the active one has always its name."""
 
-    def pieces(*, names: bool, told: bool) -> list[Piece]:
+    def pieces(*, names: bool, told: bool, gap: str) -> list[Piece]:
         line: list[Piece] = []
         for section in Section:
             number = glyphs.key(f"inspector_{section.value}")
             name, count = section.value.capitalize(), counts.get(section, "")
             wrong = section is Section.PROBLEMS and count not in {"", "0"}
+            shown = f" {count}" if count and (told or wrong or (not names and section is active)) else ""
             if section is active:
-                line.append((f" {number} {name} ", "key"))
+                line.append((f" {number} {name}{shown} ", "key"))
             else:
                 line += [(f" {number}", "accent"), (f" {name}" if names else "", "quiet")]
-            if count and (told or wrong or (not names and section is active)):
-                line.append((f" {count}", "trouble" if wrong else "faint"))
-            line.append((" " if told else "", ""))
+                line.append((shown, "trouble" if wrong else "faint"))
+            line.append((gap, ""))
         return line
 
-    for names, told in ((True, True), (True, False), (False, True), (False, False)):
-        line = pieces(names=names, told=told)
-        if width_of(line) <= width:
-            return tuple(line)
-    return cut_line(pieces(names=False, told=False), width, glyphs)
+    roomy, tight = ("  ", " "), (" ", "")
+    for names, told, gaps in ((True, True, roomy), (True, False, tight), (False, True, tight), (False, False, tight)):
+        for gap in gaps:
+            line = pieces(names=names, told=told, gap=gap)
+            if width_of(line) <= width:
+                return tuple(line)
+    return cut_line(pieces(names=False, told=False, gap=""), width, glyphs)
 
 
 def _fact(label: str, value: str, width: int, look: str = "", *, label_width: int = _LABEL) -> list[Line]:

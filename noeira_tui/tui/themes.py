@@ -21,8 +21,8 @@ DARK = Theme(
     dark=True,
     variables={
         "tone-live": "#d79bf0",
-        "tone-quiet": "#8e9aa8",
-        "tone-faint": "#586472",
+        "tone-quiet": "#98a4b1",
+        "tone-faint": "#6d7987",
         "cursor": "#2a4152",
         "cursor-blurred": "#1d242e",
         "frame": "#34404d",
@@ -45,8 +45,8 @@ LIGHT = Theme(
     dark=False,
     variables={
         "tone-live": "#8a2bb0",
-        "tone-quiet": "#5a6672",
-        "tone-faint": "#8b96a1",
+        "tone-quiet": "#505c68",
+        "tone-faint": "#697480",
         "cursor": "#cfe4ee",
         "cursor-blurred": "#eceff2",
         "frame": "#c3cbd3",

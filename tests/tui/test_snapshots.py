@@ -167,6 +167,18 @@ def test_no_colour(snap_compare: Callable[..., bool], size: tuple[int, int], mon
     assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled("1", "j"))
 
 
+@pytest.mark.parametrize(
+    ("size", "keys"),
+    [((100, 30), ("f",)), (NARROW, ("D",)), (NARROW, ("u",)), (NARROW, ("4", "x"))],
+    ids=["jump", "unsent", "toast", "typed"],
+)
+def test_told_apart_without_colours(
+    snap_compare: Callable[..., bool], size: tuple[int, int], keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap_compare(app_on(busy()), terminal_size=size, run_before=settled(*keys))
+
+
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 class TestFreeing:
     """What `x` asks, and where `f` goes."""

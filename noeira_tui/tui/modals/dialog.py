@@ -39,7 +39,8 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
-            box.border_title = title_content(((clean(self._heading, self.glyphs), self._tone),))
+            title = title_content(((clean(self._heading, self.glyphs), self._tone),))
+            box.border_title = None if title is None else title.stylize("bold")
             box.border_subtitle = title_content(self.keys())
             yield from self.contents()
 

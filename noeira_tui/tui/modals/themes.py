@@ -12,6 +12,7 @@ from noeira_tui.tui.modals.list_dialog import ListDialog
 from noeira_tui.tui.rows import Columns, Place, Row
 from noeira_tui.tui.text import Line
 from noeira_tui.tui.themes import DARK, LIGHT
+from noeira_tui.tui.widgets.painted import Painted
 from noeira_tui.tui.widgets.row_list import RowList
 
 _WORDS = {DARK.name: "our own, dark", LIGHT.name: "our own, light"}
@@ -29,6 +30,10 @@ class ThemesDialog(ListDialog[str]):
 
     def contents(self) -> Iterable[Widget]:
         yield self.rows_list
+        if self.app.no_color:
+            about = Painted(classes="note")
+            about.show([(("NO_COLOR is set: they look alike here.", "quiet"),)])
+            yield about
 
     def keys(self) -> Line:
         return (("enter", "accent"), (" keep it  ", "quiet"), (self.key("close"), "accent"), (" as before", "quiet"))

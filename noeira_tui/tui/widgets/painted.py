@@ -48,7 +48,7 @@ def _palette(colours: Mapping[str, Color], no_color: bool) -> dict[str, Style]:
     def cursor(name: str, fallback: Style) -> Style:
         return fallback if no_color else Style(bgcolor=colours[name].rich_color)
 
-    plain = {"faint": Style(dim=True), "accent": _BOLD} if no_color else {}
+    plain = {"faint": Style(dim=True), "accent": _BOLD, "trouble": _BOLD} if no_color else {}
     return {
         **{name: style(f"tone-{name}") for name in _COLOURED},
         **plain,
@@ -70,6 +70,8 @@ def strip_of(widget: Widget, line: Line, width: int, over: Style | None = None) 
     base = widget.rich_style
     if over is not None:
         base += over
+        # On a cursor's ground the faintest grey could not be read.
+        looks = {**looks, "faint": looks["quiet"]}
     segments = [Segment(text, base + looks[look] if look else base) for text, look in line]
     return Strip(segments, width_of(line)).adjust_cell_length(width, base)
 

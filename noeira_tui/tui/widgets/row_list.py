@@ -255,6 +255,9 @@ class RowList(ScrollView, inherit_bindings=False):
         label = self._labels.get(index)
         if label:
             key = self.rich_style + looks_of(self.app)["key"]
+            if over is not None and over.reverse:
+                # Without colours both would be reversed: nobody could tell the label from the name.
+                key += Style(reverse=False)
             # The name moves aside for a second letter: what it begins with is what one looks for.
             strip = Strip([Segment(label, key), *strip.crop(1, width - len(label) + 1)], width)
         return strip
