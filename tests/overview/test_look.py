@@ -544,13 +544,16 @@ def test_broken_declarations_are_shown_where_they_are(load: Load) -> None:
 def test_names_that_are_not_utf8_keep_nothing_from_being_seen(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load()
     made = make_recording(settings.projects_dir)
-    for odd in (os.fsdecode(b"\xff"), "[/", "new\nline"):
+    for odd in (os.fsdecode(b"\xff"), "[bold", "new\nline"):
         folder = settings.projects_dir / odd
         shutil.copytree(made, folder / "datasets" / odd)
         put(folder / "project.kv", b"dataset=\xff\xfe\n")
     seen = look(settings)
     assert len(seen.projects) == 4
-    assert {view.dataset for project in seen.projects for view in project.recordings if view.here} >= {"[/", "\udcff"}
+    assert {view.dataset for project in seen.projects for view in project.recordings if view.here} >= {
+        "[bold",
+        "\udcff",
+    }
     assert not seen.safe_to_destroy
     assert look(settings).totals == seen.totals
 
