@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from noeira_tui.core.errors import DatasetFileError, NoeiraError
+from noeira_tui.core.errors import DatasetError, DatasetFileError, NoeiraError
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.core.redact import redact
 from noeira_tui.datasets.proprio import DEFAULT_FPS, PART_FRAMES, ProprioPart, ReadingWishes, Unread
@@ -119,6 +119,8 @@ def open_run(
     run.uri = redact(run.address)
     if scheme_of(run.address) is None:
         run.address = run.uri = _absolute(run.address)
+    if not _is_utf8(run.uri):
+        raise DatasetError("The name of its folder is not UTF-8, and a catalog of episodes could not name it.")
     source = run.source = open_source(run.address, cancel=cancel, resolvers=resolvers, say=say)
     run.memory = commits.memory_of(run.uri, "" if source.is_remote else socket.gethostname())
     remembered = run.memory.recall()
@@ -192,3 +194,8 @@ def _marks_now(source: Source, remembered: Remembered | None) -> dict[str, FileM
     except DatasetFileError:
         # Whatever is in the way will be told by the reading itself.
         return {}
+
+
+def _is_utf8(text: str) -> bool:
+    """Bytes that are not come from the file system as lone surrogates."""
+    return text == text.encode("utf-8", "replace").decode()

@@ -208,4 +208,4 @@ def plain_address(uri: str) -> str:
 
 def name_of(*parts: str) -> str:
     """A short file name that stands for some text."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:24]

@@ -258,6 +258,14 @@ def test_failures_are_listed_and_the_others_go_on(tmp_path: Path) -> None:
     assert counted(ingest([str(bad)], catalog=str(tmp_path / "c"))) == (1, 4, 0)
 
 
+def test_a_folder_whose_name_is_not_utf8_is_a_failure_and_the_others_go_on(tmp_path: Path) -> None:
+    odd = write_v3(tmp_path / os.fsdecode(b"odd\xff"), takes(2))
+    good = write_v3(tmp_path / "good", takes(3, seed=1))
+    outcome = ingest([str(odd), str(good)], catalog=str(tmp_path / "c"), is_alone=True)
+    assert counted(outcome) == (3, 0, 1)
+    assert (outcome.failures[0].uri, "not UTF-8" in outcome.failures[0].error) == (str(odd), True)
+
+
 def test_flags_and_reasons_of_what_is_wrong_with_the_frames(tmp_path: Path) -> None:
     episodes = takes(3)
     late = episodes[1].times.copy()
