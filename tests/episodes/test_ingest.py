@@ -259,7 +259,7 @@ def test_failures_are_listed_and_the_others_go_on(tmp_path: Path) -> None:
 
 
 def test_a_folder_whose_name_is_not_utf8_is_a_failure_and_the_others_go_on(tmp_path: Path) -> None:
-    odd = write_v3(tmp_path / os.fsdecode(b"odd\xff"), takes(2))
+    odd = write_v3(tmp_path / "odd", takes(2)).rename(tmp_path / os.fsdecode(b"odd\xff"))
     good = write_v3(tmp_path / "good", takes(3, seed=1))
     outcome = ingest([str(odd), str(good)], catalog=str(tmp_path / "c"), is_alone=True)
     assert counted(outcome) == (3, 0, 1)
