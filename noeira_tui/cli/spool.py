@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
 from noeira_tui.cli import table
@@ -55,16 +55,37 @@ def print_table(
 @contextmanager
 def _kept(values: Iterable[object]) -> Iterator[TextIO]:
     """Values as lines of JSON, in memory while they are few."""
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", prefix="noeira-") as stream:
+    # Closed below: that fails too where the disk is full, and is not what is to be told.
+    stream = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", prefix="noeira-")  # noqa: SIM115
+    try:
         for value in values:
             line = json.dumps(value) + "\n"
-            try:
+            with _disk():
                 stream.write(line)
-            except OSError as err:
-                raise StateError(
-                    f"The answer cannot be kept in {tempfile.gettempdir()}: {err.strerror or err}.",
-                    title="Disk",
-                    hint="Ask for less, with LIMIT, or name a roomier folder in TMPDIR.",
-                ) from err
-        stream.seek(0)
+        with _disk():
+            # What is still on its way to the disk has to get there too.
+            stream.seek(0)
         yield cast(TextIO, stream)
+    finally:
+        with suppress(OSError):
+            # What a full disk did not take is not missed any more.
+            stream.close()
+
+
+@contextmanager
+def _disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError as err:
+        raise StateError(
+            f"The answer cannot be kept in {_place()}: {err.strerror or err}.",
+            title="Disk",
+            hint="Ask for less, with LIMIT, or name a roomier folder in TMPDIR.",
+        ) from err
+
+
+def _place() -> str:
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        return "any folder for temporary files"
