@@ -207,6 +207,8 @@ class _Ingest:
 
     def _again(self, tasks: Sequence[Task]) -> None:
         """A process died and took the pool with it: what it had not given is done by another pool."""
+        # Who ends them all, this one and those that score, wants no other pool.
+        self._cancel.check()
         self._waiting.clear()
         for task in tasks:
             task.run.pending -= 1

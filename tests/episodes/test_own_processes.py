@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from multiprocessing import active_children
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from noeira_tui.core.errors import CancelledError
+from noeira_tui.core.progress import CancelToken
 from noeira_tui.episodes import dataset as dataset_module
 from noeira_tui.episodes import engine as engine_module
 from noeira_tui.episodes import ingest as ingest_module
@@ -121,6 +123,41 @@ def test_processes_that_cannot_be_started_are_started_again_a_few_times(
     assert outcome.ingested == 0
     assert outcome.failed > 0
     assert "die again and again" in outcome.failures[0].error
+
+
+class _DyingOfTheSameSignal(Executor):
+    """Its processes are ended together with this one, which hears of it a moment later."""
+
+    def __init__(self, cancel: CancelToken) -> None:
+        self._cancel = cancel
+
+    def submit(self, work: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+        cancel = self._cancel
+
+        class Dead(Future[Any]):
+            def exception(self, timeout: float | None = None) -> BaseException | None:
+                cancel.cancel()
+                return super().exception(timeout)
+
+        given = Dead()
+        given.set_exception(BrokenExecutor("terminated"))
+        return given
+
+
+def test_no_other_processes_are_started_for_an_ingest_that_is_stopped(
+    dataset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancel, again = CancelToken(), list[bool]()
+    dying = _DyingOfTheSameSignal(cancel)
+
+    def another() -> Executor:
+        again.append(True)
+        return dying
+
+    monkeypatch.setattr(Engine, "around", lambda executor: Engine(dying, 2, again=another))
+    with pytest.raises(CancelledError):
+        ingest([dataset], catalog=str(tmp_path / "catalog"), executor=dying, cancel=cancel)
+    assert not again
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="processes are counted in /proc")
