@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _NAMED_TASKS = 5
 _LABEL = 13
 _SHORT_LABEL = 9
+_MIN_TASK = 16
+"""In fewer cells a task says nothing: all of them begin alike."""
 
 
 def section_bar(counts: Mapping[Section, str], active: Section, width: int, glyphs: Glyphs) -> Line:
@@ -267,7 +269,7 @@ def episode_line(
         (f" {glyphs.bad if rejected else glyphs.warn if episode.problems else ' '}", "trouble"),
     ]
     room = width - width_of(pieces) - 1
-    if room >= 8:
+    if room >= _MIN_TASK:
         pieces.append((f" {cut(tasks, room, glyphs)}", "quiet"))
     return cut_line(pieces, width, glyphs)
 

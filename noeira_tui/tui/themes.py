@@ -70,5 +70,10 @@ _FALLBACKS = {
 
 
 def look_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Style sheet variables for the looks: the theme's own where it has them, else colours every theme has."""
-    return {name: variables.get(name, variables.get(other, "#888888")) for name, other in _FALLBACKS.items()}
+    """Style sheet variables for the looks: the theme's own where it has them, else made of colours every theme has."""
+    found = {name: variables.get(name, variables.get(other, "#888888")) for name, other in _FALLBACKS.items()}
+    if "tone-quiet" in variables:
+        return found
+    from noeira_tui.tui.contrast import legible_looks  # only for themes of others
+
+    return legible_looks(found, *(variables.get(name, "#888888") for name in ("foreground", "background", "primary")))

@@ -195,5 +195,10 @@ def test_labels_of_two_letters_cover_no_name(snap_compare: Callable[..., bool]) 
     assert snap_compare(app_on(FakeBox(picture=many)), terminal_size=WIDE, run_before=settled("f"))
 
 
+@pytest.mark.parametrize("theme", ["textual-light", "ansi-dark"])
+def test_themes_of_others(snap_compare: Callable[..., bool], theme: str) -> None:
+    assert snap_compare(app_on(busy()), terminal_size=(100, 30), run_before=settled("3", theme=theme))
+
+
 def test_one_list(snap_compare: Callable[..., bool]) -> None:
     assert snap_compare(app_on(busy()), terminal_size=(50, 30), run_before=settled())

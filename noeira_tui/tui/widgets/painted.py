@@ -46,9 +46,13 @@ def _palette(colours: Mapping[str, Color], no_color: bool) -> dict[str, Style]:
         )
 
     def cursor(name: str, fallback: Style) -> Style:
-        return fallback if no_color else Style(bgcolor=colours[name].rich_color)
+        # Of a terminal's own colours nobody knows which can be read on which.
+        is_plain = no_color or colours[name].ansi is not None
+        return fallback if is_plain else Style(bgcolor=colours[name].rich_color)
 
     plain = {"faint": Style(dim=True), "accent": _BOLD, "trouble": _BOLD} if no_color else {}
+    if colours["tone-faint"].ansi is not None:
+        plain = {"faint": Style(dim=True)}
     return {
         **{name: style(f"tone-{name}") for name in _COLOURED},
         **plain,
