@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -271,6 +272,23 @@ def test_files_of_nobody_go_after_a_week(tmp_path: Path, monkeypatch: pytest.Mon
     # A week from when they were put together: somebody may still be reading them.
     assert all((folder / part).exists() for part in parts)
     assert table.to_pyarrow_dataset().count_rows() == 30
+
+
+@pytest.mark.parametrize("off_s", [-8 * 24 * 3600, 0, 8 * 24 * 3600])
+def test_a_box_whose_clock_is_wrong_removes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off_s: float
+) -> None:
+    monkeypatch.setattr(compaction, "SMALL_FILES", 5)
+    write_catalog(tmp_path, 30, batch=3)
+    table = open_catalog(str(tmp_path)).episodes
+    old = tmp_path / "episodes" / "part-of-nobody.parquet"
+    old.write_bytes((tmp_path / "episodes" / files_of(table)[0]).read_bytes())
+    os.utime(old, (old.stat().st_mtime - 2 * WEEK_S,) * 2)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + off_s)
+    assert compact_small_files(table)
+    assert len(files_of(table)) == 1
+    assert old.exists() == bool(off_s)
 
 
 def test_of_two_that_put_files_together_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
