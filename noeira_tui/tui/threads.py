@@ -41,6 +41,8 @@ LOOK_EVERY_S = 15.0
 LIVE_EVERY_S = 3.0
 LIVE_SHARE = 0.05
 """While something is recorded its episodes are counted this often, less often where looking takes more of a core."""
+_SAME_ANSWER_S = 5.0
+"""An answer is kept a moment before it is told."""
 JOBS_EVERY_S = 0.25
 JOBS_EVERY_OVER_SSH_S = 1.0
 
@@ -69,6 +71,13 @@ def attempt(work: Callable[[], Result], failed: Callable[[NoeiraError], None]) -
     finally:
         if not finished:
             failed(_fault(sys.exception()))
+
+
+def _remembers(now: Overview, before: Overview) -> bool:
+    """Whether a look that did not ask knows what the one before heard of the service: a state folder that cannot be
+    written, or is full, has no answer, or an old one."""
+    heard_at = before.service.answer_at
+    return heard_at is None or (now.service.answer_at or 0.0) > heard_at - _SAME_ANSWER_S
 
 
 def _fault(fault: BaseException | None) -> NoeiraError:
@@ -138,6 +147,8 @@ class Watcher:
         overview = attempt(lambda: self._box.look(ask_service=ask_service), lambda error: self._tell(LookFailed(error)))
         if overview is not None:
             if before is not None:
+                if not _remembers(overview, before):
+                    return before
                 overview = replace(
                     overview,
                     service=before.service,

@@ -144,13 +144,32 @@ async def test_a_live_recordings_episodes_are_counted_between_looks(monkeypatch:
         app.box.picture = replace(
             picture,
             projects=(replace(tower, recordings=(more, *tower.recordings[1:])), *picture.projects[1:]),
-            service=ServiceView("https://cloud.noeira.ai"),
+            service=ServiceView("https://cloud.noeira.ai", answer_at=NOW),
             unsafe_because=("nobody was asked",),
         )
         await app.until(lambda: "13 ep" in app.screen_text())
         assert app.asked("look")[-1] == ("look", False)
         assert "34 ms" in app.text("#header")
         assert "nobody was asked" not in app.text("#status")
+
+
+@pytest.mark.parametrize("answer_at", [None, NOW - 3600])
+async def test_a_count_that_remembers_no_answer_of_the_service_changes_nothing(
+    answer_at: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "LIVE_EVERY_S", 0.05)
+    async with driving() as app:
+        row = next(view for view in app.box.picture.datasets if view.state is State.STALE)
+        unknown = replace(row, state=State.UNKNOWN)
+        app.box.picture = replace(
+            app.box.picture,
+            datasets=tuple(unknown if view is row else view for view in app.box.picture.datasets),
+            service=ServiceView("https://cloud.noeira.ai", answer_at=answer_at),
+        )
+        looks = len(app.asked("look"))
+        await app.until(lambda: len(app.asked("look")) > looks + 2)
+        assert app.status(f"dataset:{row.id}") == "stale"
+        assert "unknown" not in app.screen_text()
 
 
 async def test_nothing_is_counted_between_looks_where_nothing_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
