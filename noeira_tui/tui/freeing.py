@@ -173,7 +173,7 @@ class Freeing:
 
     def _named(self, names: Iterable[str]) -> list[str]:
         told = list(names)
-        return [*told[:_NAMED], f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else told
+        return [*told[:_NAMED], f"and {len(told) - _NAMED:,} more"] if len(told) > _NAMED else told
 
     def _ask(self, question: str, lines: Sequence[str], then: Callable[[], None]) -> None:
         from noeira_tui.tui.modals.typed import TypedDialog

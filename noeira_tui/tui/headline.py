@@ -150,10 +150,10 @@ def status(overview: Overview | None, *, glyphs: Glyphs, width: int, problem: st
         # One after the other: there may be thousands, of which a few have room.
         reason = clean(reason, glyphs)
         rest = len(reasons) - index - 1
-        more = f" {glyphs.dot} {rest} more" if rest else ""
+        more = f" {glyphs.dot} {rest:,} more" if rest else ""
         longer = f"{told} {glyphs.dot} {reason}" if told else reason
         if len(longer) + len(more) > room:
-            told += f" {glyphs.dot} {rest + 1} more" if told else ""
+            told += f" {glyphs.dot} {rest + 1:,} more" if told else ""
             break
         told = longer
     if not told and reasons:

@@ -118,7 +118,7 @@ def _files_of(view: RecordingView, files: list[FileComparison]) -> list[str]:
     counted = f", {figures.count(len(files), 'file')}" if files else ""
     lines = [f"{view.project}/{view.dataset}: {view.state.value}{counted}"]
     lines += [f"  {file.path}" for file in files[:_NAMED_FILES]]
-    return [*lines, f"  and {len(files) - _NAMED_FILES} more"] if len(files) > _NAMED_FILES else lines
+    return [*lines, f"  and {len(files) - _NAMED_FILES:,} more"] if len(files) > _NAMED_FILES else lines
 
 
 def free_name(dataset: DatasetView, taken: Iterable[str]) -> tuple[str, str] | None:

@@ -46,7 +46,7 @@ class Verification:
             screen.tell(f"{names}: every file is as it was installed.")
         for status in bad[:_NAMED]:
             paths = ", ".join(f"{problem.path} ({problem.trouble.value})" for problem in status.problems[:_NAMED])
-            more = f" and {len(status.problems) - _NAMED} more" if len(status.problems) > _NAMED else ""
+            more = f" and {len(status.problems) - _NAMED:,} more" if len(status.problems) > _NAMED else ""
             trouble = status.state is not State.CURRENT
             screen.tell(f"{status.title}: {paths}{more}", severity="error" if trouble else "warning")
         screen.watcher.look_now()
