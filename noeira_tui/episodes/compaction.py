@@ -10,6 +10,7 @@ import json
 import secrets
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def compact_small_files(table: DeltaTable) -> bool:
     left to the next ingest.
 
     Rows stay as they are, and whoever reads an older version goes on: files that nobody needs are deleted once they are
-    a week old. Raises what the table library raises.
+    a week old. Raises what the table library raises, and OSError for a full disk, which keeps nothing of it.
     """
     from deltalake import CommitProperties
     from deltalake.exceptions import CommitFailedError
@@ -50,7 +51,7 @@ def compact_small_files(table: DeltaTable) -> bool:
     if len(small) < SMALL_FILES:
         return False
     dataset = table.to_pyarrow_dataset()
-    added = [_together(dataset, some) for some in _shares(small)]
+    added = _written(dataset, small)
     at_ms = int(time.time() * 1000)
     removed = [RemoveAction(part.path, False, at_ms, part.size_bytes, {}) for part in small]
     try:
@@ -94,7 +95,22 @@ def _shares(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
         yield share
 
 
-def _together(dataset: ds.Dataset, parts: Sequence[_Part]) -> AddAction:
+def _written(dataset: ds.Dataset, small: Sequence[_Part]) -> list[AddAction]:
+    """The files that are made of small ones; none stays where one cannot be written, as when the disk is full."""
+    added: list[AddAction] = []
+    for some in _shares(small):
+        path = f"part-compacted-{secrets.token_hex(16)}.snappy.parquet"
+        try:
+            added.append(_together(dataset, some, path))
+        except BaseException:
+            for name in (*(one.path for one in added), path):
+                with suppress(OSError):
+                    dataset.filesystem.delete_file(name)
+            raise
+    return added
+
+
+def _together(dataset: ds.Dataset, parts: Sequence[_Part], path: str) -> AddAction:
     """One file with the rows of several, written beside them."""
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
@@ -105,7 +121,6 @@ def _together(dataset: ds.Dataset, parts: Sequence[_Part]) -> AddAction:
     some = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)
     # One after the other: what is read ahead would be held as well.
     rows = some.to_table(use_threads=False, fragment_readahead=1, batch_readahead=1)
-    path = f"part-compacted-{secrets.token_hex(16)}.snappy.parquet"
     with dataset.filesystem.open_output_stream(path) as stream:
         pq.write_table(rows, stream)
         size_bytes = stream.tell()

@@ -68,8 +68,17 @@ class EpisodeCatalog:
     Every method raises DatasetError, NetworkError or TransferError.
     """
 
-    def __init__(self, place: CatalogPlace, episodes: DeltaTable, scores: DeltaTable, lease: Lease | NoLease) -> None:
+    def __init__(
+        self,
+        place: CatalogPlace,
+        episodes: DeltaTable,
+        scores: DeltaTable,
+        lease: Lease | NoLease,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """`say` hears of small files that could not be put together."""
         self.place = place
+        self._say = say
         self.episodes = episodes
         self.scores = scores
         self._lease = lease
@@ -132,13 +141,23 @@ class EpisodeCatalog:
                 self._lease.check()
                 if known.append(as_table([rows[one] for one in new])):
                     if known.files >= SMALL_FILES:
-                        compact_small_files(known.table)
+                        self._tidy(known.table)
                     return frozenset(new)
             # Somebody else committed meanwhile: what they added is to be compared with as well.
             cancel.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.02 * 2**attempt)))
         raise TransferError(
             f"Others commit to {self.place.uri} all the time; nothing was added.", hint="Try again.", retryable=True
         )
+
+    def _tidy(self, table: DeltaTable) -> None:
+        """Put small files together. What was added is added, whatever comes of this."""
+        import pyarrow as pa
+        from deltalake.exceptions import DeltaError
+
+        try:
+            compact_small_files(table)
+        except (DeltaError, pa.ArrowException, OSError) as err:
+            self._say(f"{self.place.uri}: its small files could not be put together: {_reason(err)}")
 
 
 class NoCatalogError(ConfigError):
@@ -155,7 +174,7 @@ def open_catalog(uri: str) -> EpisodeCatalog:
             f"There is no catalog of episodes at {uri}.",
             hint="`noeira-tui ingest URI` makes one; --catalog names another place.",
         )
-    return _opened(place, NoLease())
+    return _opened(place, NoLease(), lambda text: None)
 
 
 def make_catalog(uri: str, say: Callable[[str], None], cancel: CancelToken) -> EpisodeCatalog:
@@ -177,7 +196,7 @@ def make_catalog(uri: str, say: Callable[[str], None], cancel: CancelToken) -> E
                 _create(place, EPISODES, episode_schema(), "Every episode once, by the hash of its numbers")
                 _create(place, SCORES, score_schema(), "Scores of episodes; new mathematics adds rows beside the old")
                 place.write(MARKER, json.dumps({"layout": _LAYOUT, "needs_lease": needs_lease}).encode())
-    return _opened(place, lease)
+    return _opened(place, lease, say)
 
 
 def _needs_lease(marker: bytes | None, place: CatalogPlace) -> bool:
@@ -193,14 +212,14 @@ def _needs_lease(marker: bytes | None, place: CatalogPlace) -> bool:
     return bool(needs_lease)
 
 
-def _opened(place: CatalogPlace, lease: Lease | NoLease) -> EpisodeCatalog:
+def _opened(place: CatalogPlace, lease: Lease | NoLease, say: Callable[[str], None]) -> EpisodeCatalog:
     with _translated(place):
         # Episodes first: every one of them has its score by then.
         episodes, scores = _table(place, EPISODES), _table(place, SCORES)
     for table, needed in ((episodes, "content_hash"), (scores, "overall_score")):
         if needed not in {field.name for field in table.schema().fields}:
             raise DatasetError(f"{table.table_uri} is another kind of table: it has no column {needed!r}.")
-    return EpisodeCatalog(place, episodes, scores, lease)
+    return EpisodeCatalog(place, episodes, scores, lease, say)
 
 
 def _table(place: CatalogPlace, name: str) -> DeltaTable:
@@ -256,6 +275,8 @@ class _translated:  # noqa: N801  reads as a word where it is used
 
 def _reason(err: BaseException) -> str:
     """What the table library says, in one line; what the system said, where that is somewhere in it."""
+    if isinstance(err, OSError) and err.strerror:
+        return err.strerror
     text = re.sub(r"\x1b\[\d*m", "", str(err))
     found = re.search(r'message: "([^"]+)"|[:↳] ([^:↳\n]+) \(os error \d+\)', text)
     if found is not None:

@@ -274,6 +274,47 @@ def test_files_of_nobody_go_after_a_week(tmp_path: Path, monkeypatch: pytest.Mon
     assert table.to_pyarrow_dataset().count_rows() == 30
 
 
+@pytest.mark.parametrize("what", ["writing", "removing"])
+def test_what_was_added_stays_when_files_cannot_be_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr(compaction, "SMALL_FILES", 5)
+    monkeypatch.setattr(compaction, "_TARGET_BYTES", 20_000)
+    write_catalog(tmp_path, 30, batch=3)
+    real, written = compaction._together, list[str]()
+
+    def full(dataset: object, parts: object, path: str) -> object:
+        written.append(path)
+        made = real(dataset, parts, path)  # type: ignore[arg-type]  # as it came
+        if len(written) == 2:
+            raise OSError(28, "No space left on device")
+        return made
+
+    def refused(table: object, **options: object) -> list[str]:
+        raise deltalake.exceptions.DeltaError("no permission to remove anything")
+
+    if what == "writing":
+        monkeypatch.setattr(compaction, "_together", full)
+    else:
+        monkeypatch.setattr(deltalake.DeltaTable, "vacuum", refused)
+    monkeypatch.setattr(tables, "SMALL_FILES", 5)
+    said: list[str] = []
+    catalog = tables.make_catalog(str(tmp_path), said.append, CancelToken())
+    catalog.known("noeira-1")
+    assert catalog.add([row(7)], [], CancelToken()) == {row(7).episode_id}
+    assert len(said) == 1
+    assert "small files could not be put together: no" in said[0].lower()
+    assert len(ids(str(tmp_path))) == 31
+    if what == "writing":
+        assert len(written) == 2
+        assert not list(tmp_path.rglob("part-compacted-*"))
+    # Later it goes well.
+    monkeypatch.undo()
+    monkeypatch.setattr(compaction, "SMALL_FILES", 2)
+    compact_small_files(catalog.episodes)
+    assert len(ids(str(tmp_path))) == 31
+
+
 @pytest.mark.parametrize("off_s", [-8 * 24 * 3600, 0, 8 * 24 * 3600])
 def test_a_box_whose_clock_is_wrong_removes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off_s: float
