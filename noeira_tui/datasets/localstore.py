@@ -22,6 +22,7 @@ class LocalStore:
     def __init__(self, base: Path, traffic: Traffic) -> None:
         self._base = base
         self._traffic = traffic
+        self._read_as: dict[str, tuple[int, int]] = {}
 
     def get(self, path: str, span: Span | None, max_bytes: int, cancel: CancelToken) -> Piece:
         cancel.check()
@@ -32,6 +33,7 @@ class LocalStore:
                 if not stat.S_ISREG(found.st_mode):
                     raise missing(path)
                 size = found.st_size
+                self._read_as.setdefault(path, (size, found.st_mtime_ns))
                 start, stop = (0, size) if span is None else _bounds(span, size)
                 if stop - start > max_bytes:
                     raise too_large(path, stop - start, max_bytes)
@@ -53,7 +55,7 @@ class LocalStore:
             raise _refused(err, path) from err
         if not stat.S_ISREG(found.st_mode):
             raise missing(path)
-        return FileMark(found.st_size, _tag(found))
+        return FileMark(found.st_size, self._tag(path, found))
 
     def listing(self, path: str, cancel: CancelToken) -> Listing:
         cancel.check()
@@ -68,7 +70,8 @@ class LocalStore:
                         folders.append(entry.name)
                     elif entry.is_file():
                         found = entry.stat()
-                        files[entry.name], tags[entry.name] = found.st_size, _tag(found)
+                        files[entry.name] = found.st_size
+                        tags[entry.name] = self._tag(f"{path}/{entry.name}" if path else entry.name, found)
         except (FileNotFoundError, NotADirectoryError):
             return Listing({}, ())
         except OSError as err:
@@ -77,6 +80,14 @@ class LocalStore:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+    def _tag(self, path: str, found: os.stat_result) -> str:
+        """The time of the last change; not while another change could still fall into the same tick of the clock, and
+        not of a file that was another one when it was first read here: what is known of it may be of that one."""
+        seen = self._read_as.get(path)
+        if seen is not None and seen != (found.st_size, found.st_mtime_ns):
+            return ""
+        return f"mtime:{found.st_mtime_ns}" if abs(time.time_ns() - found.st_mtime_ns) > _TICK_NS else ""
 
     def _path(self, path: str) -> Path:
         return self._base / path if path else self._base
@@ -103,11 +114,6 @@ def _bounds(span: Span, size: int) -> tuple[int, int]:
         return max(0, size + span.start), size
     stop = size if span.stop is None else min(span.stop, size)
     return min(span.start, stop), stop
-
-
-def _tag(found: os.stat_result) -> str:
-    """The time of the last change; not while another change could still fall into the same tick of the clock."""
-    return f"mtime:{found.st_mtime_ns}" if abs(time.time_ns() - found.st_mtime_ns) > _TICK_NS else ""
 
 
 def missing(path: str, where: str = "") -> DatasetFileError:

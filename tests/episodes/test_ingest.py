@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,8 @@ import pytest
 
 from noeira_tui.core.errors import CancelledError, ConfigError, DatasetError
 from noeira_tui.core.progress import CancelToken, Progress
+from noeira_tui.datasets.source import Source
+from noeira_tui.datasets.store import FileMark
 from noeira_tui.episodes import commits, tables
 from noeira_tui.episodes import ingest as ingest_module
 from noeira_tui.episodes.facts import EpisodeInfo, Ingested
@@ -434,3 +436,27 @@ def test_what_the_system_said_is_told(dataset: Path, tmp_path: Path) -> None:
         "\x1b[31mSomething else.\nMore of it": "Something else",
     }
     assert {text: tables._reason(OSError(text)) for text in said} == said
+
+
+def test_a_dataset_that_grows_between_its_footers_and_its_marks_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(count: int, at: int) -> None:
+        write_v3(tmp_path / "d", takes(count, 20))
+        for path in (tmp_path / "d").rglob("*.*"):
+            os.utime(path, (at, at))
+
+    real = Source.marks
+
+    def marks(source: Source, paths: Sequence[str]) -> dict[str, FileMark]:
+        # The recorder ends an episode in this moment.
+        written(5, 1_700_000_100)
+        return real(source, paths)
+
+    written(4, 1_700_000_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(Source, "marks", marks)
+        assert ingest([str(tmp_path / "d")], catalog=str(tmp_path / "c")).ingested >= 4
+    ingest([str(tmp_path / "d")], catalog=str(tmp_path / "c"))
+    with CatalogReader(str(tmp_path / "c")) as reader:
+        assert {one.episode_id for one in reader.episodes()} >= {one.digest for one in takes(5, 20)}
