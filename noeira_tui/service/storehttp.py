@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import http.client
 import socket
@@ -97,11 +98,17 @@ class Counted:
         return b""
 
 
+@functools.cache
+def _trust() -> ssl.SSLContext:
+    """Whom a store's certificate may be from; loading hundreds of authorities takes tens of milliseconds."""
+    return ssl.create_default_context()
+
+
 def connect(address: SplitResult) -> http.client.HTTPConnection:
     """A connection to a store, not opened yet."""
     host = address.hostname or ""
     if address.scheme == "https":
-        return http.client.HTTPSConnection(host, address.port, timeout=TIMEOUT_S, context=ssl.create_default_context())
+        return http.client.HTTPSConnection(host, address.port, timeout=TIMEOUT_S, context=_trust())
     return http.client.HTTPConnection(host, address.port, timeout=TIMEOUT_S)
 
 

@@ -196,6 +196,19 @@ def test_a_copy_that_is_refused_for_a_missing_source_which_is_there_is_no_answer
     assert call.complete("walker-v1", b"data").status_code == 200
 
 
+def test_a_store_that_refuses_is_told_from_one_that_is_gone(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call.get("/readyz").status_code == 200
+    for retryable, told in ((True, "no answer"), (False, "refuses the service")):
+        err = StoreError("HEAD bucket was answered 403.", retryable=retryable)
+
+        def refuse(_: ObjectStore, err: StoreError = err) -> None:
+            raise err
+
+        monkeypatch.setattr(ObjectStore, "check", refuse)
+        answer = call.get("/readyz")
+        assert (answer.status_code, answer.json()["object_store"]) == (503, told)
+
+
 def test_a_store_that_hangs_leaves_threads_for_what_needs_no_store(
     service: RunningService, call: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

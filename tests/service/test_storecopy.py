@@ -7,13 +7,15 @@ import logging
 import re
 import secrets
 import socket
+import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from noeira_tui.service import storecopy
+from noeira_tui.service import storecopy, storehttp
 from noeira_tui.service.presign import Signer
 from noeira_tui.service.store import ObjectStore
 from noeira_tui.service.storehttp import Answer
@@ -186,3 +188,13 @@ def test_closing_ends_what_a_store_would_never_answer() -> None:
                 asked.result(10)
     with pytest.raises(StoreError, match="being stopped"):
         store.check()
+
+
+def test_authorities_are_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[ssl.SSLContext] = []
+    load = ssl.create_default_context
+    storehttp._trust.cache_clear()
+    monkeypatch.setattr(ssl, "create_default_context", lambda: loaded.append(load()) or loaded[-1])
+    for _ in range(3):
+        storehttp.connect(urlsplit("https://objects.example.org"))
+    assert len(loaded) == 1

@@ -32,8 +32,8 @@ def ready(request: Request) -> JSONResponse:
         checks["database"] = "no answer"
     try:
         context.store.check()
-    except StoreError:
-        checks["object_store"] = "no answer"
+    except StoreError as err:
+        checks["object_store"] = "no answer" if err.retryable else "refuses the service"
     if all(told == "ok" for told in checks.values()):
         return JSONResponse({"status": "ready", **checks})
     failing = ", ".join(name.replace("_", " ") for name, told in checks.items() if told != "ok")
