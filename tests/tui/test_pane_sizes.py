@@ -25,3 +25,10 @@ async def test_a_long_state_leaves_the_size_beside_a_name_of_sixteen() -> None:
     async with driving(box, size=(100, 30)) as app:
         assert "hopper-medium-v2 611M" in app.screen_text()
         assert "unverified" in app.screen_text()
+
+
+async def test_a_toast_is_not_cut_where_it_has_little_room() -> None:
+    said = " ".join(f"word{index:02d}" for index in range(24))
+    async with driving(size=(50, 30)) as app:
+        app.main.tell(said)
+        await app.until(lambda: all(word in app.screen_text() for word in said.split()))
