@@ -33,6 +33,7 @@ from noeira_tui.transfer.download import download
 from noeira_tui.transfer.facts import FileStamp, Replace, Wanted
 
 _DOWNLOADS = 6
+_NOTED_AFTER_S = 0.5
 _NAMED = ("videos/", "data/", EPISODES)
 
 
@@ -126,12 +127,15 @@ def run_pull(mirror: Mirror, plan: PullPlan) -> Mirrored:
     stages: tuple[list[FileComparison], ...] = ([], [], [])
     for file in plan.fetches:
         stages[2 if file.path == INFO else 1 if file.path.startswith("meta/") else 0].append(file)
-    with ThreadPoolExecutor(_DOWNLOADS, thread_name_prefix="fetch") as pool:
-        for number, stage in enumerate(stages):
-            if number == 2 and stage and (why := _info_must_wait(plan, fetched)):
-                fetched.held.append(Held(INFO, why))
-                break
-            _fetch_all(mirror, plan, stage, urls, fetched, pool)
+    try:
+        with ThreadPoolExecutor(_DOWNLOADS, thread_name_prefix="fetch") as pool:
+            for number, stage in enumerate(stages):
+                if number == 2 and stage and (why := _info_must_wait(plan, fetched)):
+                    fetched.held.append(Held(INFO, why))
+                    break
+                _fetch_all(mirror, plan, stage, urls, fetched, pool)
+    finally:
+        fetched.note(mirror)
     state = _state_now(mirror, plan, fetched)
     return _outcome(mirror, plan, fetched, state, elapsed_s=plan.elapsed_s + time.monotonic() - began)
 
@@ -152,7 +156,23 @@ class _Fetched:
     held: list[Held] = field(default_factory=list)
     bytes_transferred: int = 0
     requests: int = 0
+    unnoted: list[SyncedFile] = field(default_factory=list)
+    copies: list[tuple[str, FileStamp]] = field(default_factory=list)
+    noted_at: float = field(default_factory=time.monotonic)
     lock: Lock = field(default_factory=Lock)
+    noting: Lock = field(default_factory=Lock)
+
+    def note(self, mirror: Mirror) -> None:
+        """Write down what was received, for many files at once, as each time waits for the disk. What a kill keeps from
+        being noted is hashed next time."""
+        with self.noting:
+            with self.lock:
+                files, self.unnoted = self.unnoted, []
+                copies, self.copies = self.copies, []
+            mirror.synced.synced(files)
+            for path, stamp in copies:
+                mirror.synced.copied(path, stamp)
+            self.noted_at = time.monotonic()
 
 
 def _fetch_all(
@@ -207,9 +227,11 @@ def _fetch(mirror: Mirror, urls: _FreshUrls, path: str, replace: Replace, fetche
         fetched.received.append(path)
         fetched.bytes_transferred += done.bytes_transferred
         fetched.requests += done.requests
-        mirror.synced.synced([SyncedFile(path, done.sha256, stamp)])
+        fetched.unnoted.append(SyncedFile(path, done.sha256, stamp))
         if path in WRITER_STATS:
-            mirror.synced.copied(path, stamp)
+            fetched.copies.append((path, stamp))
+    if time.monotonic() - fetched.noted_at > _NOTED_AFTER_S:
+        fetched.note(mirror)
 
 
 class _FreshUrls:

@@ -11,6 +11,7 @@ import fcntl
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -237,21 +238,44 @@ def _resumable(size: int, found: Journal | None, wanted: Wanted) -> tuple[Range,
 
 def _sweep(part: Path, ours: Path) -> None:
     """Remove what killed processes left: parts of their own, and journals that never got their name."""
-    name = _literal(part.name)
-    for journal in part.parent.glob(f"{name}.*-*.journal"):
-        own = journal.with_name(journal.name.removesuffix(".journal"))
-        found = read_journal(journal)
-        if own == ours or found is None:
+    for name in _strays(part.parent):
+        if not name.startswith(f"{part.name}."):
             continue
-        if found.owner is None or found.owner.is_gone(heartbeat_age_s(journal)):
-            own.unlink(missing_ok=True)
-            journal.unlink(missing_ok=True)
-    for unnamed in (*part.parent.glob(f"{name}.journal.*"), *part.parent.glob(f"{name}.*-*.journal.*")):
-        # Whose it is may not be in it yet; a living process writes it again.
-        unnamed.unlink(missing_ok=True)
+        found = part.with_name(name)
+        rest = name.removeprefix(f"{part.name}.")
+        if rest.startswith("journal.") or ("-" in rest.partition(".")[0] and ".journal." in rest):
+            # Whose it is may not be in it yet; a living process writes it again.
+            found.unlink(missing_ok=True)
+        elif "-" in rest and rest.endswith(".journal"):
+            _sweep_own(found, ours)
 
 
-def _literal(name: str) -> str:
-    from glob import escape
+def _sweep_own(journal: Path, ours: Path) -> None:
+    """Remove another process's own part when that process is gone."""
+    own = journal.with_name(journal.name.removesuffix(".journal"))
+    found = read_journal(journal)
+    if own == ours or found is None:
+        return
+    if found.owner is None or found.owner.is_gone(heartbeat_age_s(journal)):
+        own.unlink(missing_ok=True)
+        journal.unlink(missing_ok=True)
 
-    return escape(name)
+
+_LARGE_FOLDER = 200
+_KNOWN_FOR_S = 2.0
+_listed: dict[Path, tuple[float, tuple[str, ...]]] = {}
+
+
+def _strays(folder: Path) -> tuple[str, ...]:
+    """The names in a folder that unfinished downloads may have left beside their parts. A large folder is not listed
+    for each of thousands of files: what came since is swept by a later one."""
+    now = time.monotonic()
+    known = _listed.get(folder)
+    if known is not None and now - known[0] < _KNOWN_FOR_S:
+        return known[1]
+    names = os.listdir(folder)  # noqa: PTH208  a path object for each of thousands of names is the slow part
+    strays = tuple(name for name in names if ".part." in name)
+    _listed.clear()
+    if len(names) > _LARGE_FOLDER:
+        _listed[folder] = now, strays
+    return strays

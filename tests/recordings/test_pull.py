@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from noeira_tui.catalog.synced import SyncedFile, SyncedFiles
 from noeira_tui.catalog.wire import FileRow, RecordingAnswer, RowStatus
 from noeira_tui.core.errors import DatasetError, NoeiraError, RefusedError
 from noeira_tui.core.statedb import StateDb
 from noeira_tui.core.states import State
+from noeira_tui.recordings import pull as pull_module
 from noeira_tui.recordings.atglance import compare_at_glance
 from noeira_tui.recordings.fetch import pull_into_project
 from noeira_tui.recordings.layout import INFO
@@ -276,3 +278,28 @@ def test_the_episodes_of_another_recording_of_that_name_are_not_counted_as_sent(
     reader.record(seed=4713)
     outcome = push(reader.mirror())
     assert (outcome.state, outcome.episodes, outcome.episodes_sent) == (State.DIVERGED, 2, 0)
+
+
+def test_many_files_are_noted_together_also_when_a_pull_ends_early(
+    box: MirrorBox, reader: MirrorBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[int] = []
+    synced = SyncedFiles.synced
+
+    def counting(self: SyncedFiles, files: Iterable[SyncedFile]) -> None:
+        several = list(files)
+        noted.append(len(several))
+        synced(self, several)
+
+    def failing(*_: object) -> None:
+        raise DatasetError("it ends here")
+
+    monkeypatch.setattr(SyncedFiles, "synced", counting)
+    monkeypatch.setattr(pull_module, "_NOTED_AFTER_S", 60.0)
+    with monkeypatch.context() as early:
+        early.setattr(pull_module, "_info_must_wait", failing)
+        with pytest.raises(DatasetError, match="ends here"):
+            pull(reader.mirror())
+    assert [count for count in noted if count] == [10]
+    again = pull(reader.mirror())
+    assert (again.moved, again.unchanged) == ((INFO,), 10)

@@ -12,8 +12,9 @@ import pytest
 
 from noeira_tui.core.owner import ProcessOwner
 from noeira_tui.transfer.download import download, part_path, partial_bytes
+from noeira_tui.transfer.facts import Wanted
 from noeira_tui.transfer.journal import Journal, read_journal, write_journal
-from noeira_tui.transfer.part import journal_path
+from noeira_tui.transfer.part import claim, journal_path
 from noeira_tui.transfer.plan import MIN_PIECE_BYTES
 from noeira_tui.transfer.ramp import MAX_CONNECTIONS
 from tests.support.faulty_puller import Puller
@@ -241,3 +242,21 @@ def test_journal_that_is_swept_while_it_is_written(dest: Path, monkeypatch: pyte
     found = read_journal(path)
     assert found is not None and found.size_bytes == 10
     assert names(dest) == {path.name}
+
+
+def test_a_large_folder_is_listed_once_in_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of files may go into one folder: each of them would list all others."""
+    for number in range(300):
+        (tmp_path / f"file-{number:03d}").touch()
+    listed: list[object] = []
+    listdir = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: (listed.append(folder), listdir(folder))[1])
+    wanted = Wanted("0" * 64, 1)
+    for number in range(20):
+        claim(tmp_path / f"new-{number}", wanted).discard()
+    assert len(listed) == 1
+    # A small one is listed each time, so that nothing stays.
+    small = tmp_path / "small"
+    for number in range(3):
+        claim(small / f"new-{number}", wanted).discard()
+    assert len(listed) == 4
