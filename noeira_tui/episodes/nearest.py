@@ -27,6 +27,8 @@ bring, and the other cores have episodes of their own."""
 _FEWEST, _MOST = 32, 128
 _FIRST_RING, _WIDEST_RING = 1 << 8, 1 << 13
 _DIFFERENCES = 1 << 21
+_UNDERFLOW = 1e-300
+"""Below the least numbers that are stored in full, rounding is wrong by more than its share."""
 _SLACK = 1.0 + 1e-9
 
 Indices = NDArray[np.intp]
@@ -81,7 +83,7 @@ def _at_once(states: Numbers) -> Indices | None:
 def _doubt(width: int, farthest: float) -> float:
     """What rounding can make of the difference of two squared distances, each found in either way, of points whose
     squared norm is `farthest` at most."""
-    return 2.0 * (8 * width + 20) * float(np.finfo(np.float64).eps) * farthest
+    return 2.0 * (8 * width + 20) * float(np.finfo(np.float64).eps) * farthest + _UNDERFLOW
 
 
 def _all_with_all(states: Numbers, met: Indices, asks: NDArray[np.bool_], found: Indices) -> None:

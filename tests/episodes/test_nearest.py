@@ -49,10 +49,12 @@ def made(kind: str, length: int, width: int) -> Floats:
         return states
     if kind == "even ramp":
         return np.arange(length, dtype=float)[:, None] * np.ones(width)
+    if kind == "next to nothing":
+        return rng.normal(size=(length, width)) * 1e-160
     return rng.normal(size=(length, width))
 
 
-KINDS = ["walk", "grid", "far from zero", "stands still", "one outlier", "even ramp", "noise"]
+KINDS = ["walk", "grid", "next to nothing", "far from zero", "stands still", "one outlier", "even ramp", "noise"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
