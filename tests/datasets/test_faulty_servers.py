@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +15,8 @@ from noeira_tui.core.errors import CancelledError, DatasetError, DatasetFileErro
 from noeira_tui.core.progress import CancelToken
 from noeira_tui.datasets.inspect import inspect
 from noeira_tui.datasets.inspector import Inspector
-from tests.support.datasets_http import FileServer, serving
+from tests.support.datasets_build import write_v3
+from tests.support.datasets_http import HTML, FileServer, serving
 from tests.support.datasets_stores import S3Store
 
 
@@ -223,3 +226,31 @@ def test_denied_names_keys_bucket_and_endpoint(store: FaultyStore) -> None:
     assert "'data'" in text
     assert store.url in text
     assert "a-secret" not in text
+
+
+class Secretive(FileServer):
+    """Answers for what it does not have as for what nobody may see, or with a page."""
+
+    says = (403, b"no")
+
+    def serve(self, handler: BaseHTTPRequestHandler, path: str, span: str) -> None:
+        if self.file_for(path) is None:
+            self.reply(handler, *self.says)
+        else:
+            super().serve(handler, path, span)
+
+
+class Chatty(Secretive):
+    says = (200, HTML)
+
+
+@pytest.mark.parametrize(("kind", "most"), [(Secretive, 40), (Chatty, 400)])
+def test_tables_that_are_lacking_are_not_looked_for_without_end(
+    tmp_path: Path, kind: type[Secretive], most: int
+) -> None:
+    info = write_v3(tmp_path / "made", episodes=4, frames=10) / "meta/info.json"
+    info.write_text(json.dumps(json.loads(info.read_text("utf-8")) | {"total_episodes": 6}), "utf-8")
+    with serving(tmp_path, kind) as server, Inspector(f"{server.url}/made") as inspector:
+        assert len(inspector.episodes()) == 4
+        assert server.counted.requests < most
+        assert "meta/episodes/chunk-000/file-001.parquet" in {problem.file for problem in inspector.problems()}

@@ -97,6 +97,11 @@ class EpisodeTable:
             noted.append(problem)
 
 
+_MAX_BROKEN = 50
+"""So many tables in a row that cannot be read are a place that answers so whatever it is asked for. One that denies
+what it does not have, as a bucket does that may not be listed, is believed at once."""
+
+
 def read_episodes(source: Source, info: LeRobotInfo, problems: Problems) -> EpisodeTable:
     """Read where all episodes are. What is absent or broken is a problem, and what can be read is in the table."""
     if info.generation is Generation.V2:
@@ -118,7 +123,7 @@ def _tables(
 
     Nothing is listed: a stray second copy beside them is not counted, and a server without listings will do.
     """
-    chunk, number = 0, 0
+    chunk, number, broken = 0, 0, 0
     while True:
         path = EPISODES_TABLE.format(chunk=chunk, file=number)
         try:
@@ -129,12 +134,16 @@ def _tables(
                 if err.code == "missing_file":
                     yield from _listed(source, problems)
                     return
+                broken += 1
+                if err.code == "denied" or broken >= _MAX_BROKEN:
+                    return
             elif number == 0:
                 return
             else:
                 chunk, number = chunk + 1, 0
                 continue
         else:
+            broken = 0
             yield path, file
         if info.episodes is not None and len(table) >= info.episodes:
             return
