@@ -29,10 +29,13 @@ _CLOSED = (
     "autoinstall_known_extensions = false",
     "autoload_known_extensions = false",
     "python_enable_replacements = false",
+    # Where Python runs without a script, as in a notebook, it would be drawn into stdout.
+    "enable_progress_bar = false",
     "enable_external_access = false",
     "lock_configuration = true",
 )
-"""A query may come from anywhere: it sees the catalog, and can neither read nor write nor fetch anything else."""
+"""A query may come from anywhere: it sees the catalog, and can neither read nor write nor fetch anything else, nor draw
+on the terminal."""
 
 _READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 _STEPS = 20

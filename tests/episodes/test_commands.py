@@ -124,6 +124,15 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 """
 
 
+def test_a_query_that_takes_long_draws_nothing_into_its_answer(cli: CommandLine, cubes: Path) -> None:
+    cli("ingest", cubes)
+    # Python without a script is what DuckDB draws a bar for.
+    asked = ["episodes", "query", "SELECT current_setting('enable_progress_bar') AS bar", "--json"]
+    run = f"import sys; from noeira_tui.__main__ import main; main({asked!r})"
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, check=True)
+    assert json.loads(done.stdout) == [{"bar": False}]
+
+
 @pytest.mark.parametrize("form", ["--json", "--quiet"])
 def test_a_long_answer_takes_no_more_memory_than_a_short_one(cli: CommandLine, cubes: Path, form: str) -> None:
     cli("ingest", cubes)
