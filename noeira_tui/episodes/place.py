@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -88,6 +89,13 @@ class FolderPlace:
             return None
         except OSError as err:
             raise DatasetError(f"{self.folder / name} cannot be read: {err.strerror or err}.") from err
+
+    def refuse_read_only(self, name: str) -> None:
+        """Raise DatasetError where nothing can be written into one of its folders, as on a disk that is mounted so: the
+        table library prints what a fault of its own would look like."""
+        may = os.access(self.folder / name, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+        if not may:
+            raise DatasetError(f"{self.folder / name} may not be written.", title="Catalog")
 
     def write(self, name: str, data: bytes) -> None:
         path = self.folder / name

@@ -20,7 +20,7 @@ from noeira_tui.core.progress import CancelToken
 from noeira_tui.episodes.compaction import SMALL_FILES, compact_small_files
 from noeira_tui.episodes.known import KnownIds
 from noeira_tui.episodes.lease import Lease, NoLease, honours_conditional_put
-from noeira_tui.episodes.place import BucketPlace, CatalogPlace, open_place
+from noeira_tui.episodes.place import BucketPlace, CatalogPlace, FolderPlace, open_place
 from noeira_tui.episodes.rows import (
     EpisodeRow,
     ScoreRow,
@@ -139,6 +139,8 @@ class EpisodeCatalog:
                 if not new:
                     return frozenset()
                 self._lease.check()
+                if isinstance(self.place, FolderPlace):
+                    self.place.refuse_read_only(EPISODES if known is self._registered else SCORES)
                 if known.append(as_table([rows[one] for one in new])):
                     if known.files >= SMALL_FILES:
                         self._tidy(known.table)

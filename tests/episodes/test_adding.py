@@ -31,6 +31,7 @@ from noeira_tui.episodes.rows import EpisodeRow, episode_table
 from noeira_tui.episodes.tables import EpisodeCatalog, make_catalog, open_catalog
 from tests.support.catalog_build import AT, write_catalog
 from tests.support.episodes_build import takes, write_v3
+from tests.support.unprivileged import ordinary_user
 from tests.support.waiting import until
 
 WEEK_S = 7 * 24 * 3600
@@ -313,6 +314,23 @@ def test_what_was_added_stays_when_files_cannot_be_put_together(
     monkeypatch.setattr(compaction, "SMALL_FILES", 2)
     compact_small_files(catalog.episodes)
     assert len(ids(str(tmp_path))) == 31
+
+
+def test_a_catalog_that_may_only_be_read_is_read_and_told_so_in_words(capfd: pytest.CaptureFixture[str]) -> None:
+    with ordinary_user() as folder:
+        made(str(folder)).add([row(1)], [], CancelToken())
+        folders = [folder / name for name in ("episodes", "episodes/_delta_log", "quality_scores", ".")]
+        for one in folders:
+            one.chmod(0o500)
+        catalog = made(str(folder))
+        assert catalog.add([row(1)], [], CancelToken()) == frozenset()
+        with pytest.raises(DatasetError, match="episodes may not be written"):
+            catalog.add([row(2)], [], CancelToken())
+        with CatalogReader(str(folder)) as reader:
+            assert [one.episode_id for one in reader.episodes()] == [row(1).episode_id]
+        for one in reversed(folders):
+            one.chmod(0o700)
+    assert "panicked" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("off_s", [-8 * 24 * 3600, 0, 8 * 24 * 3600])
