@@ -45,7 +45,7 @@ async def test_a_setting_is_edited_refused_and_taken_out(root: Path) -> None:
     async with set_up() as app:
         dialog = await open_settings(app, SLOTS)
         await app.press("enter")
-        await app.until(lambda: isinstance(app.app.screen, SettingValueDialog))
+        await app.until(lambda: isinstance(app.app.screen, SettingValueDialog) and app.app.screen.focused)
         await app.press(*"99", "enter")
         await app.until(lambda: "from 1 to 64" in app.screen_text())
         assert isinstance(app.app.screen, SettingValueDialog), "refused: nothing was saved"
@@ -68,7 +68,7 @@ async def test_what_the_environment_overrules_is_said_after_saving_too(
     async with set_up() as app:
         await open_settings(app, SLOTS)
         await app.press("enter")
-        await app.until(lambda: isinstance(app.app.screen, SettingValueDialog))
+        await app.until(lambda: isinstance(app.app.screen, SettingValueDialog) and app.app.screen.focused)
         await app.press("backspace", "5", "enter")
         await app.until(lambda: "but environment counts first" in app.toasts())
         assert read_settings_file(app.box.settings.config_file) == {SLOTS: "5"}
@@ -116,7 +116,7 @@ async def test_weird_values_are_shown_literally(root: Path, monkeypatch: pytest.
             about = dialog.query_one(".about", Painted)
             await app.until(lambda: clean(name)[:20] in about.text.replace("\n", ""), name)  # noqa: B023  awaited here
             await app.type("enter")
-            await app.until(lambda: isinstance(app.app.screen, SettingValueDialog))
+            await app.until(lambda: isinstance(app.app.screen, SettingValueDialog) and app.app.screen.focused)
             assert not set(app.screen_text()) & set("\x1b\u202e\udcff\x07")
             await app.type("escape", "escape")
             await app.until(lambda: app.app.screen is app.main)
