@@ -59,7 +59,7 @@ def by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(storecopy, name, 5 * 2**20)
 
 
-@pytest.mark.parametrize("data", [b"", b"small", DATA])
+@pytest.mark.parametrize("data", [b"", b"small", DATA], ids=["empty", "small", "large"])
 def test_a_copy_stays_what_it_was_when_its_source_changes(store: ObjectStore, data: bytes) -> None:
     store.write("source", data)
     assert store.settle("source", "copy", len(data))
