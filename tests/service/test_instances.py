@@ -34,7 +34,7 @@ from tests.support.service_postgres import Postgres
 from tests.support.service_process import ServeProcess, start, until
 
 CLIENTS = 4
-ROUNDS = 40 if os.environ.get("THOROUGH") else 4
+ROUNDS = 10 if os.environ.get("THOROUGH") else 3
 CONTENTS = [letter * size for letter, size in ((b"a", 0), (b"b", 10), (b"c", 200_000), (b"d", 1_500_000))]
 RECORDING = "/projects/p/datasets/d"
 
