@@ -57,12 +57,8 @@ class KnownIds:
         import numpy as np
 
         names = tuple(ids)
-        values = _as_numbers(names)
-        places = np.searchsorted(self.numbers, values)
-        is_there = np.zeros(len(names), bool)
-        inside = places < len(self.numbers)
-        is_there[inside] = self.numbers[places[inside]] == values[inside]
-        return tuple(name for name, known in zip(names, is_there.tolist(), strict=True) if not known)
+        _, is_new = self._placed(np.fromiter((int(one, 16) for one in names), np.uint64, len(names)))
+        return tuple(name for name, lacks in zip(names, is_new.tolist(), strict=True) if lacks)
 
     def append(self, rows: pa.Table) -> bool:
         """Append rows, provided that nobody committed since the last look; False when somebody did. (It may have been
@@ -95,11 +91,18 @@ class KnownIds:
         import numpy as np
 
         more = np.unique(more)
-        places = np.searchsorted(self.numbers, more)
-        inside = places < len(self.numbers)
-        is_new = np.ones(len(more), bool)
-        is_new[inside] = self.numbers[places[inside]] != more[inside]
+        places, is_new = self._placed(more)
         self.numbers = np.insert(self.numbers, places[is_new], more[is_new])
+
+    def _placed(self, values: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Where each of some numbers belongs, and whether it is not there."""
+        import numpy as np
+
+        places = np.searchsorted(self.numbers, values)
+        inside = places < len(self.numbers)
+        is_new = ~inside
+        is_new[inside] = self.numbers[places[inside]] != values[inside]
+        return places, is_new
 
 
 def _numbers(dataset: ds.Dataset, files: frozenset[str], scorer_version: str | None) -> NDArray[np.uint64]:
@@ -118,9 +121,3 @@ def _numbers(dataset: ds.Dataset, files: frozenset[str], scorer_version: str | N
     batches = some.to_batches(columns=["episode_id"], filter=where)
     parts = [hash_numbers(batch.column(0)) for batch in batches if batch.num_rows]
     return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
-
-
-def _as_numbers(ids: tuple[str, ...]) -> NDArray[np.uint64]:
-    import numpy as np
-
-    return np.fromiter((int(one, 16) for one in ids), np.uint64, len(ids))
