@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,14 +166,10 @@ def is_large(addresses: Sequence[str]) -> bool:
     """Whether datasets on this box have enough frames for several processes, as far as they say so."""
     frames = 0
     for address in addresses:
-        try:
-            source = open_source(address)
+        # What is wrong with it is told when it is its turn.
+        with suppress(NoeiraError), closing(open_source(address)) as source:
             inner, reader = open_dataset(source)
             frames += reader.frames(inner) or 0
-        except NoeiraError:
-            # What is wrong with it is told when it is its turn.
-            continue
-        source.close()
         if frames >= _LARGE:
             return True
     return False

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from noeira_tui.core.errors import ConfigError, UnreachableError
-from noeira_tui.episodes.processes import ProcessPool, WithThisProcess, children_of_ours, cores
+from noeira_tui.episodes.processes import ProcessPool, WithThisProcess, children_of_ours
 
 READING_THREADS = 4
 """Parts of a remote dataset that are read at the same time in this process, so that nobody waits for the network."""
@@ -79,10 +79,10 @@ def engine_for(
 
 
 @contextmanager
-def whole_box(*, at_once: bool) -> Iterator[Engine]:
-    """The engine of every core: this process and others, which are started `at_once`, else with the first task."""
-    others = max(cores() - 1, 1)
-    with _ending(lambda: WithThisProcess(others), others + 1) as engine:
+def whole_box(processes: int, *, at_once: bool) -> Iterator[Engine]:
+    """The engine of two `processes` or more: this one and others, which are started `at_once`, else with the first
+    task."""
+    with _ending(lambda: WithThisProcess(processes - 1), processes) as engine:
         if at_once and isinstance(engine.executor, WithThisProcess):
             engine.executor.start()
         yield engine

@@ -52,12 +52,13 @@ def ingest(
     Raises ConfigError, DatasetError and NetworkError for the catalog, and CancelledError.
     """
     work = _Ingest(progress or Progress(), cancel or CancelToken(), resolvers, say)
+    uris = tuple(dict.fromkeys(map(plain_address, uris)))
     with ExitStack() as stack:
         if executor is not None:
             engine = Engine.around(executor)
         else:
             engine = stack.enter_context(_engine(uris, catalog, workers, scheduler, is_alone, say))
-        return work.run(tuple(dict.fromkeys(map(plain_address, uris))), catalog, engine)
+        return work.run(uris, catalog, engine)
 
 
 def _engine(
@@ -70,8 +71,9 @@ def _engine(
 ) -> AbstractContextManager[Engine]:
     """The engine for what nobody gave an executor for."""
     is_near = all(scheme_of(uri) in {None, "file"} for uri in uris)
-    if is_alone and is_near and workers is None and scheduler is None and cores() > 1 and is_large(uris):
-        return whole_box(at_once=not may_be_current(uris, open_place(catalog)))
+    is_ours = is_alone and is_near and workers is None and scheduler is None
+    if is_ours and (processes := cores()) > 1 and is_large(uris):
+        return whole_box(processes, at_once=not may_be_current(uris, open_place(catalog)))
     # A disk needs no waiting for: more threads would only be in each other's way.
     return engine_for(workers, scheduler, threads=1 if is_near else READING_THREADS, say=say)
 

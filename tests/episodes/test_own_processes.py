@@ -40,13 +40,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     asked: list[bool] = []
     real = engine_module.whole_box
 
-    def whole_box(*, at_once: bool) -> AbstractContextManager[Engine]:
+    def whole_box(processes: int, *, at_once: bool) -> AbstractContextManager[Engine]:
         asked.append(at_once)
-        return real(at_once=at_once)
+        return real(processes, at_once=at_once)
 
     monkeypatch.setattr(ingest_module, "whole_box", whole_box)
     monkeypatch.setattr(ingest_module, "cores", lambda: 2)
-    monkeypatch.setattr(engine_module, "cores", lambda: 2)
     monkeypatch.setattr(dataset_module, "_LEAST_PART", 100)
     return asked
 
