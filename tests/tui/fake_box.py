@@ -240,29 +240,11 @@ class FakeBox:
 
 __all__ = [
     "NOW",
-    "ROOT",
-    "WEIRD_NAMES",
-    "FakeBox",
-    "Totals",
-    "dataset",
-    "frozen_clock",
-    "job",
-    "overview",
-    "pack",
-    "recorded_files",
-    "recording",
-    "sample",
-    "sample_jobs",
-    "watch_job",
-]
-
-
-__all__ = [
-    "NOW",
     "NO_SETTINGS",
     "ROOT",
     "WEIRD_NAMES",
     "FakeBox",
+    "Totals",
     "dataset",
     "digest",
     "frozen_clock",

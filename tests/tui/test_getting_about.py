@@ -233,9 +233,9 @@ async def test_the_end_of_a_job_rings_when_that_is_wanted(how: str | None, rung:
     ("environ", "sent"),
     [
         ({"TERM": "xterm-256color"}, "\x1b]9;done\x07"),
-        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux-0/default,1,0"}, "\x1bPtmux;\x1b\x1b]9;done\x07\x1b\\"),
+        ({"TERM": "tmux-256color", "TMUX": "default,1,0"}, "\x1bPtmux;\x1b\x1b]9;done\x07\x1b\\"),
         # tmux calls its terminal screen as well.
-        ({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0"}, "\x1bPtmux;\x1b\x1b]9;done\x07\x1b\\"),
+        ({"TERM": "screen-256color", "TMUX": "default,1,0"}, "\x1bPtmux;\x1b\x1b]9;done\x07\x1b\\"),
         ({"TERM": "xterm", "STY": "12.pts-0.box"}, "\x1bP\x1b]9;done\x07\x1b\\"),
         ({"TERM": "screen.xterm-256color"}, "\x1bP\x1b]9;done\x07\x1b\\"),
         # Over ssh from within screen only the name of the terminal is left.
